@@ -4,7 +4,7 @@ import { check, die, type Effort, type Finding, notRunFinding } from './probe.ts
 import type { VirtualClock } from './virtual-clock.ts';
 import type { World } from './world.ts';
 
-/** How a job reaches an agent. */
+/** A job as an agent gets it. */
 export type Offer = {
   readonly slot: number;
   readonly version: number;
@@ -23,7 +23,7 @@ const REMEMBERED_MS = 300_000;
 
 /** One agent of a region. The jobs that it holds end with it. */
 class SimulatedAgent {
-  /** Version of the monitor by slot. */
+  /** The held jobs: the version of the monitor by the slot of the job. */
   readonly held = new Map<number, number>();
   readonly finished = new Map<number, number>();
   /** Slots whose jobs were sent to the agent. */
@@ -131,7 +131,7 @@ export class SimulatedAgents {
     });
   }
 
-  /** The report travels, perhaps for long and perhaps twice. */
+  /** Sends a report on its way. The report may arrive late, and it may arrive twice. */
   #report(
     { backAt }: SimulatedAgent,
     region: Region,

@@ -39,8 +39,8 @@ export class Batches implements BatchLife {
   /** The inputs that are not evaluated yet. */
   #told: Told[] = [];
   /**
-   * Number of the first of these inputs that are in the batch
-   * being evaluated; null: no batch is being evaluated.
+   * Number of inputs in the batch that is being evaluated, counted from
+   * the first input in the list; null: no batch is being evaluated.
    */
   #evaluating: number | null = null;
   /** The batch that is being written, and what listeners would be told of it once it is durable. */
@@ -52,7 +52,7 @@ export class Batches implements BatchLife {
   #commits: Commit[] = [];
   /** The last of these commits. Listeners are being informed of it. */
   #latest: Commit | null = null;
-  /** Whether writing the last batch failed. */
+  /** Whether the last write of a batch failed. */
   #hasFailed = false;
   /** When the last commit ended, monotonic ms. */
   freeSince = Number.NEGATIVE_INFINITY;
@@ -92,7 +92,7 @@ export class Batches implements BatchLife {
 
   evaluated(): void {
     const now = this.#parts.now();
-    // Until now it waited for the database.
+    // Until now, the batch waited for the database.
     if (this.#hasFailed) this.freeSince = now.monotonic;
     this.#hasFailed = false;
     const commit: Commit = {
@@ -124,7 +124,7 @@ export class Batches implements BatchLife {
 
   failed(): void {
     const told = this.#written?.commit.told ?? [];
-    // Whether a job is offered again is asked anew.
+    // The next evaluation asks again whether the job is offered again.
     for (const each of told) if (each.is === 'reported') each.isOfferedAgain = false;
     this.#told.unshift(...told);
     this.#written = null;
@@ -146,12 +146,14 @@ export class Batches implements BatchLife {
     this.#latest?.announcements.push(announcementOf(delivery));
   }
 
-  /** The batch that is being written; null: none is. */
+  /** The batch that is being written; null: no batch is being written. */
   get writing(): Commit | null {
     return this.#written?.commit ?? null;
   }
 
-  /** Returns what was committed without the knowledge of this life; null: nothing was. */
+  /**
+   * Returns the batch that was committed without the knowledge of this life; null: there is no such batch.
+   */
   unanswered(): Commit | null {
     if (this.#written === null || this.#written.durable === null) return null;
     const { commit, durable } = this.#written;

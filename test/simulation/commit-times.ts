@@ -2,11 +2,11 @@ import { noise } from './random.ts';
 import type { CommitTime } from './slow-store.ts';
 import type { World } from './world.ts';
 
-/** Numbers of the dice. */
+/** Numbers of the dice: what each die decides. */
 const [WRITE, ANSWER, STALL, FAILURE] = [101, 102, 103, 104] as const;
 const NONE: CommitTime = { writeMs: 0, answerMs: 0 };
 
-/** How long each commit of a world takes. */
+/** Returns the function that gives the duration of each commit of a world, by the number of the commit. */
 export function commitTimes({ seed, commits }: World): (commit: number) => CommitTime {
   if (commits === null) return () => NONE;
   const { writeMs, answerMs, stalls, stallMs, failures = 0 } = commits;

@@ -10,7 +10,7 @@ import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import type { Remains, WorldStore } from './store.ts';
 
-/** One world after the other in the real database. */
+/** A store of worlds in the real database, for one world after the other. */
 export class DatabaseWorldStore implements WorldStore {
   readonly recording: RecordingStore;
   readonly #store: Store;

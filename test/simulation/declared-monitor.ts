@@ -1,6 +1,6 @@
 import type { LiveMonitor, LiveMonitors } from '@svc/coordinator/verdict/monitor.ts';
 
-/** The monitors in memory: one. */
+/** The monitors in memory: the one monitor of a world. */
 export class DeclaredMonitor implements LiveMonitors {
   current: LiveMonitor | null = null;
 

@@ -21,7 +21,7 @@ type Entry =
   | { readonly kind: 'unlinked'; readonly channel: number; readonly link: Link | null }
   | { readonly kind: 'maintenance'; readonly window: number };
 
-/** The entries whose effects are not durable, and the monitor whose effects are. */
+/** The log entries whose effects are not durable yet, and the monitor up to which effects are durable. */
 export type Logged = {
   readonly log: readonly { readonly id: number; readonly entry: Entry }[];
   readonly applied: LiveMonitor | null;
@@ -51,7 +51,10 @@ export class Declared {
   #lastId = 0;
   /** Number of links that were created so far. */
   #links = 0;
-  /** The monitor whose effects are durable, and the one of the step that is being applied. */
+  /**
+   * The monitor as it is after the effects that are durable.
+   * `applying`: the monitor after the step that is being applied.
+   */
   #applied: LiveMonitor | null = null;
   #applying: LiveMonitor | null = null;
 
@@ -118,14 +121,14 @@ export class Declared {
     }
   }
 
-  /** Returns the next step. It applies the whole log. */
+  /** Returns the next step, which applies the whole log. */
   nextStep(): DeclaredStep {
     const changes: DeclaredChange[] = [];
     const told: Told[] = [];
     this.#applying = this.#applied;
     let isSeen = false;
     for (const { entry } of this.#log) {
-      // "Of several changes of one monitor only the last is seen", at the place of the first.
+      // "Of several changes of one monitor only the last is seen", in the place of the first one.
       if (entry.kind === 'monitor' && isSeen) continue;
       isSeen ||= entry.kind === 'monitor';
       this.#add(entry, changes, told);
@@ -133,7 +136,7 @@ export class Declared {
     return { changes, told, until: this.#log.at(-1)?.id ?? 0 };
   }
 
-  /** The log, as a database may be set back to it that has lost none of the rows. */
+  /** The log, for a database that is set back without losing rows. */
   get logged(): Logged {
     return { log: [...this.#log], applied: this.#applied };
   }

@@ -14,14 +14,14 @@ import type { DeclaredMonitor } from './declared-monitor.ts';
 import { KnownAgents } from './known-agents.ts';
 import type { Presence } from './presence.ts';
 
-/** Longest interval of dispatch's turns while regions owe answers, ms. */
+/** Longest interval of dispatch's turns while answers of regions are missing, ms. */
 const ASKING_TICK_MS = 1_000;
 /** Lead of a turn before a slot, ms. */
 const TICK_AHEAD_MS = 150;
 /** Interval of dispatch's turns while there is nothing to do, ms. */
 const IDLE_TICK_MS = 3_600_000;
 
-/** The agents as dispatch meets them; they outlive the coordinator. */
+/** The agents as dispatch knows them. They outlive the coordinator. */
 export type AgentsAround = {
   readonly presence: Presence;
   /** Gives a job to the region's agents. Its first attempt begins after `waitMs`. */
@@ -31,7 +31,7 @@ export type AgentsAround = {
   readonly heldBy: (region: Region) => Iterable<number>;
   /** Whether jobs may be sent. Otherwise they wait, as without a connection. Undefined: always. */
   readonly maySend?: () => boolean;
-  /** Skips slots while more is asked for than can be done. */
+  /** Skips slots while more checks are requested than can be done. */
   readonly shedding: Shedding;
 };
 
@@ -41,13 +41,13 @@ export type DispatchingParts = {
   readonly slotClock: SlotClock;
   readonly monitors: DeclaredMonitor;
   readonly events: SlotEvents;
-  /** The newest slot that the monitor was given before the start, as far as believed. */
+  /** The newest believed slot that the monitor was given before the start; null: there is none. */
   readonly newestSlot: number | null;
-  /** Slots up to this one are not about what is probed now. */
+  /** Returns the slot up to which slots are not about the present version of the monitor. */
   readonly floorSlot: () => number;
 };
 
-/** What one life of the coordinator does with jobs: the real scheduler and the real table of open jobs. */
+/** Dispatch in one life of the coordinator: the real scheduler and the real table of open jobs. */
 export class Dispatching {
   readonly #parts: DispatchingParts;
   readonly #agents: KnownAgents;

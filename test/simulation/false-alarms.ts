@@ -49,9 +49,12 @@ export type AlarmSetting = {
 };
 
 export type AlarmCounts = {
-  /** Alarms in which a majority failed about one slot. No rule about moments can tell them from an outage. */
+  /**
+   * Alarms in which a majority failed about one slot. No
+   * rule about moments can distinguish them from an outage.
+   */
   oneSlot: number;
-  /** The failures of the majority are about different slots. */
+  /** Alarms in which the failures of the majority are about different slots. */
   apart: number;
   /** Real outages announced late or not at all. */
   late: number;
@@ -106,7 +109,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
   const said = new Map<Region, { slot: number; outcome: Outcome }[]>(REGIONS.map((region) => [region, []]));
   let outages = 0;
 
-  /** One event, evaluated and committed. */
+  /** Evaluates and commits one event. */
   const evaluate = (at: number, tell: (evaluation: Evaluation) => void): void => {
     const evaluation = new Evaluation({
       states,
@@ -168,13 +171,14 @@ function failedAbout(
   return failed;
 }
 
-/** Time within which an outage of so many slots must be announced, ms after its beginning. */
+/** Time after its beginning within which an outage of this number of slots must be announced, ms. */
 function dueAfterMs(slots: number): number {
   return slots * PERIOD_MS + CHECK_MS + SLACK_MS;
 }
 
 /**
- * The outage around the slot, if there is one: one in every {@link OUTAGE_EVERY_SLOTS}, at any phase and of any length.
+ * Returns the outage around the slot; null: there is none. One outage begins
+ * in every {@link OUTAGE_EVERY_SLOTS} slots, at any phase and with any length.
  */
 function outageAt(seed: number, index: number, shortestMs: number): Outage | null {
   const group = Math.floor(index / OUTAGE_EVERY_SLOTS);
@@ -240,7 +244,10 @@ function aMonitor(): LiveMonitor {
   };
 }
 
-/** A table: false alarms per monitor and year, and real outages announced late or not at all. */
+/**
+ * Makes a table of false alarms per monitor and year, and
+ * of real outages that were announced late or not at all.
+ */
 export function describeAlarms({ seed, slots }: Pick<AlarmSetting, 'seed' | 'slots'>): string {
   const perYear = (count: number) => ((count * YEAR_SLOTS) / slots).toFixed(1);
   const lines = [

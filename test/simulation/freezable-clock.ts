@@ -1,13 +1,13 @@
 import type { Clock } from '@svc/shared/clock.ts';
 
 /**
- * The clock of a process that may stand still, as with SIGSTOP. Time passes meanwhile, but nothing runs: timers and
- * what arrives wait, and come at once when the process goes on.
+ * The clock of a process that may stand still, as after SIGSTOP. Time passes meanwhile,
+ * but nothing runs. Timers and messages wait, and come as soon as the process continues.
  */
 export class FreezableClock implements Clock {
   readonly #clock: Clock;
   #waiting: (() => void)[] | null = null;
-  /** When all that waited for the process has come, monotonic ms. */
+  /** When all tasks that waited for the process have run, monotonic ms. */
   caughtUpAt = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock) {
@@ -22,7 +22,10 @@ export class FreezableClock implements Clock {
     this.#waiting ??= [];
   }
 
-  /** One thing after the other comes, and what follows from it, before the next one does. */
+  /**
+   * Lets the process continue. The waiting tasks run one after the other, 1
+   * ms apart, so that the consequences of one task run before the next task.
+   */
   thaw(): void {
     const waiting = this.#waiting ?? [];
     this.#waiting = null;
@@ -30,7 +33,7 @@ export class FreezableClock implements Clock {
     for (const [index, task] of waiting.entries()) this.#clock.after(index, () => this.run(task));
   }
 
-  /** Runs the task in the process, at once unless the process stands still. */
+  /** Runs the task in the process: at once, or when the process continues. */
   run(task: () => void): void {
     if (this.#waiting === null) task();
     else this.#waiting.push(task);

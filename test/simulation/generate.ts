@@ -20,7 +20,10 @@ const MOST_EVENTS = 2_000;
 const USUALLY_MOST_EVENTS = 600;
 /** Periods for which a world is watched after its last move. */
 const QUIET_PERIODS = 3;
-/** How many of the worlds that are short enough have two coordinators. A lease is renewed each second. */
+/**
+ * Part of the short worlds that have two coordinators. A lease
+ * is renewed each second, so long worlds would take too long.
+ */
 const PAIRS = 0.25;
 const LONGEST_PAIR_MS = 2_400_000;
 /** Maximum length of a daily window, ms. The window must be over before the next day. */
@@ -32,7 +35,8 @@ type Frame = Pick<World, 'lengthMs' | 'periodMs' | 'regions' | 'agents'>;
 export function generateWorld(seed: number): World {
   const random = new Random(seed);
   const world = someWorld(seed, random);
-  // They are made last of all, for the same reason as windows and commits.
+  // Limits, declarations and quorums are made last of all, so
+  // that the rest of a seed's world is the same as without them.
   const limits = random.chance(0.15) ? someLimits(random, world) : [];
   const isDeclaredMeanwhile = random.chance(0.3);
   const judging = someJudging(random);
@@ -42,7 +46,7 @@ export function generateWorld(seed: number): World {
   return { ...made, moves: [...made.moves, ...mutes].sort((a, b) => a.at - b.at) };
 }
 
-/** Two coordinators over one store, and what makes them take turns. */
+/** Adds a second coordinator over the same store, and moves that make the two lead in turns. */
 function asPair(random: Random, world: World): World {
   const latest = world.lengthMs - QUIET_PERIODS * world.periodMs;
   const moves = [...world.moves];
@@ -111,7 +115,7 @@ function someWorld(seed: number, random: Random): World {
     isDeclaredMeanwhile: false,
     judging: QUIET.judging,
   };
-  // They are made last, so that all else of a seed's world is what it would be without them.
+  // Windows and commits are made last, so that the rest of a seed's world is the same as without them.
   const windows = random.chance(0.4) ? someWindows(random, world) : [];
   const commits = random.chance(0.5) ? someCommits(random) : null;
   const moves = [...world.moves, ...windows].sort((a, b) => a.at - b.at);
@@ -124,7 +128,7 @@ function someWorld(seed: number, random: Random): World {
   };
 }
 
-/** Limits that hold for some slots or for most of the world, about the coordinator or about regions. */
+/** Makes limits for some slots or for most of the world. They apply to the coordinator or to regions. */
 function someLimits(random: Random, { lengthMs, periodMs, regions, agents }: World): Limit[] {
   const all = regions ?? agents;
   const limits: Limit[] = [];
@@ -141,7 +145,7 @@ function someLimits(random: Random, { lengthMs, periodMs, regions, agents }: Wor
   return limits;
 }
 
-/** A window in an outage that ends while its change is written, or with a start of the coordinator. */
+/** Makes a window in an outage. It ends while its change is written, or during a start of the coordinator. */
 function pointedWindow(random: Random, { moves, troubles }: World, { writeMs }: Commits): Move[] {
   if (troubles.length === 0) return [];
   const { from, until } = random.pick(troubles);
@@ -164,13 +168,18 @@ function someCommits(random: Random): Commits {
   };
 }
 
-/** Where commits take time, a kill may come between one and its acknowledgement. */
+/**
+ * Adds to a restart whether the kill comes between a commit and
+ * its acknowledgement. This is possible only if commits take time.
+ */
 function unansweredOrNot(random: Random, move: Move): Move {
   if (move.do !== 'restart' || move.isBeforeCommit) return move;
   return { ...move, isUnanswered: random.chance(0.5) };
 }
 
-/** Maintenance windows that are set, set anew or removed, before, in and after their time. */
+/**
+ * Makes moves that set, replace or remove maintenance windows, before, in and after the time of the window.
+ */
 function someWindows(random: Random, { lengthMs, periodMs, troubles }: World): Move[] {
   const latest = lengthMs - QUIET_PERIODS * periodMs;
   const moves: Move[] = [];
@@ -181,7 +190,7 @@ function someWindows(random: Random, { lengthMs, periodMs, troubles }: World): M
       moves.push({ at, do: 'remove-window', window });
       continue;
     }
-    // A window in which nothing happens shows nothing.
+    // A window without trouble tests nothing, so most windows are near some trouble.
     const near = troubles.length > 0 && random.chance(0.7) ? random.pick(troubles).from : at;
     const from = Math.max(0, near + random.logarithmic(1, lengthMs / 4) * random.pick([1, -1]));
     const isDaily = random.chance(0.3);
@@ -306,7 +315,7 @@ function someMove(random: Random, frame: Frame, at: number): Move[] {
   }
 }
 
-/** Most monitors have the defaults. */
+/** Makes the rules by which a monitor is judged. Most monitors have the default quorum. */
 function someJudging(random: Random): Judging {
   const someSlots = () => (random.chance(0.6) ? 1 : random.pick([2, 2, 3, 5, 10]));
   return {

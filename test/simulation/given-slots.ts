@@ -2,19 +2,19 @@ import { BELIEVED_AHEAD_MS } from '@svc/coordinator/verdict/status.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { WorldStore } from './store.ts';
 
-/** What is recorded of the slots that the monitor was given. */
+/** The newest recorded slots that the monitor was given. */
 export type GivenSlots = {
-  /** The newest slot that is believed. */
+  /** The newest believed slot; null: there is none. */
   readonly newest: number | null;
-  /** The newest slot of all, when it lies too far ahead to be believed. */
+  /** The newest slot of all, if it lies too far ahead of the clock to be believed; otherwise null. */
   readonly ahead: number | null;
 };
 
 export const NO_SLOTS: GivenSlots = { newest: null, ahead: null };
 
 /**
- * The newest slots as a start finds them. While slots lie too far ahead of the wall clock, only those up to the present
- * are believed.
+ * Finds the newest slots, as a start does. If a slot lies too far
+ * ahead of the wall clock, only slots up to the present are believed.
  */
 export async function givenSlots(
   { store, clock }: { store: WorldStore; clock: Clock },

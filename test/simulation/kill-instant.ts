@@ -2,7 +2,8 @@ import type { Flight } from './slow-store.ts';
 import type { Move } from './world.ts';
 
 /**
- * After how long the coordinator is killed that writes a batch, ms; null: the batch's moment for it has passed.
+ * Returns the time until the coordinator that writes a batch is killed, ms: in the middle
+ * of the part of the write that the move names. Null: this part is over, or does not exist.
  *
  * @param now monotonic ms
  */

@@ -7,28 +7,31 @@ import type { JudgeOfSlots, Slots } from './oracle/slots.ts';
 import type { Service } from './service.ts';
 import type { ShardStore } from './shard.ts';
 
-/** After a start the coordinator hears one round of heartbeats, ms. */
+/** Time after a start in which the coordinator waits for one heartbeat of each agent, ms. */
 const ROUND_MS = 2_500;
-/** Whether all that came before a start is recorded is asked so often, ms. */
+/** Interval at which a start checks whether all earlier reports are recorded, ms. */
 const RECORDED_MS = 100;
-/** The recorder waits for the end of a start for 30 s. Dispatch ends it before, ms. */
+/** Longest duration of a start, ms. The recorder waits for its end for 30 s, and dispatch ends it earlier. */
 const LONGEST_START_MS = 27_000;
-/** Reports that wait to be recorded at most. One batch takes all that waits. */
+/** Maximum number of reports that wait to be recorded. One batch takes all waiting reports. */
 const MOST_WAITING = 300;
 
-/** One of the processes that coordinate. */
+/** The process of one coordinator. */
 export type Process = {
-  /** It stands still when the process does. */
+  /** The clock of the process, which stands still together with the process. */
   readonly clock: FreezableClock;
   readonly number: number;
-  /** It dies with the process; another one follows at its next start. Null: the process is down. */
+  /**
+   * The clock of the running process. It dies with the process, and
+   * the next start makes another one. Null: the process is down.
+   */
   up: MortalClock | null;
-  /** Until when nothing passes between it and the database, monotonic ms. */
+  /** Instant until which nothing passes between the process and the database, monotonic ms. */
   cutUntil: number;
   isTaking: boolean;
 };
 
-/** The lease under which a life of one of two coordinators leads. */
+/** The lease of a life, if there are two coordinators. */
 export type Held = { readonly lease: Lease; readonly store: ShardStore };
 
 export type LifeParts = {
@@ -38,11 +41,11 @@ export type LifeParts = {
   /** All reports, in the order in which they reached the stream. */
   readonly stream: readonly Report[];
   readonly slots: SlotsOfLife;
-  /** The service reads a report, and will evaluate it. */
+  /** Called when the service reads a report, which it will evaluate. */
   readonly onRead: (report: Report) => void;
-  /** It takes a turn of dispatch in which it may send. */
+  /** Called at each turn of dispatch in which the life may send. */
   readonly onTrust: () => void;
-  /** Dispatch begins. It is done before the next commit. */
+  /** Called when dispatch can begin. The caller must call `resume` before the next commit. */
   readonly onResume: (resume: () => void) => void;
 };
 
@@ -52,7 +55,7 @@ export class Life {
   readonly process: Process;
   readonly held: Held | null;
   readonly #parts: LifeParts;
-  /** Number of reports that it has read. */
+  /** Number of reports that this life has read. */
   #read: number;
   #tickAt = Number.POSITIVE_INFINITY;
   isResumed = false;
@@ -69,7 +72,7 @@ export class Life {
     clock.after(ROUND_MS, () => this.#resume(before, latestAt));
   }
 
-  /** Whether nothing runs in it. */
+  /** Whether the process stands still. */
   get isFrozen(): boolean {
     return this.process.clock.isFrozen;
   }
@@ -82,7 +85,7 @@ export class Life {
     return !this.isFrozen && (this.hasUnread || !this.service.isIdle);
   }
 
-  /** Reads the stream, as far as the recorder has room. */
+  /** Reads reports from the stream, as long as the recorder has room. */
   readMore(): void {
     const { service } = this;
     const { stream, onRead } = this.#parts;
@@ -111,7 +114,7 @@ export class Life {
     });
   }
 
-  /** Runs in the process, once dispatch has begun. */
+  /** Runs the task in the process, if dispatch has begun. */
   dispatch(task: (dispatching: Service['dispatching']) => void): void {
     this.process.clock.run(() => {
       if (this.isResumed && !this.isOver) task(this.service.dispatching);
@@ -129,19 +132,22 @@ export class Life {
     });
   }
 
-  /** The process stands still. */
+  /** Lets the process stand still. */
   freeze(): void {
     this.#parts.slots.judge(false);
     this.process.clock.freeze();
   }
 
-  /** It has gone on. */
+  /** Called when the process continues. */
   wokeUp(): void {
     this.service.wokeUp();
     this.tickSoon(0);
   }
 
-  /** Dispatch begins when the log of changes is applied and the `before` reports from before the start are recorded. */
+  /**
+   * Begins dispatch when the log of changes is applied and the first `before` reports
+   * of the stream, which are from before the start, are recorded; or at `latestAt`.
+   */
   #resume(before: number, latestAt: number): void {
     const { service } = this;
     const { clock } = this.process;
@@ -159,11 +165,14 @@ export class Life {
   }
 }
 
-/** The judge of slots, as far as one life of two coordinators is judged: while it leads and may send. */
+/**
+ * The judge of slots for one life of a coordinator. If there are two
+ * coordinators, the life is judged only while it leads and may send.
+ */
 export class SlotsOfLife implements JudgeOfSlots {
   readonly #slots: Slots;
   readonly #isCurrent: () => boolean;
-  /** Null: there is no other coordinator, so all is judged. */
+  /** Returns the declared monitor. Null: there is no other coordinator, so the life is always judged. */
   readonly #monitor: (() => Parameters<Slots['resumed']>[0]) | null;
   #isJudged: boolean;
   #isResumed = false;
@@ -179,7 +188,7 @@ export class SlotsOfLife implements JudgeOfSlots {
     this.#isJudged = monitor === null;
   }
 
-  /** From now on what it does is judged, or not any more. */
+  /** Sets whether the life is judged from now on. */
   judge(isJudged: boolean): void {
     if (this.#monitor === null) return;
     const is = isJudged && this.#isResumed && this.#isCurrent();

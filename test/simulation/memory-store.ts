@@ -29,7 +29,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
   readonly #links = new Map<number, Link[]>();
   readonly #results = new Map<number, Results>();
   readonly #offGrid = new Map<number, Set<number>>();
-  /** By monitor, in their order. */
+  /** Intervals by monitor, oldest first. */
   readonly #intervals = new Map<number, ReasonInterval[]>();
   /** When each incident began, by its key. */
   readonly #incidents = new Map<string, number>();
@@ -166,7 +166,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
     return [...this.#positions.values()];
   }
 
-  /** Those that may be continued. */
+  /** The stored intervals of the monitor that may be continued. */
   #intervalsOf({ id, since, reason }: WrittenState, now: number): ReasonInterval[] {
     const byReason = new Map<string, ReasonInterval>();
     for (const interval of this.#intervals.get(id) ?? []) {
@@ -180,7 +180,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
     return incident === null ? null : (this.#incidents.get(incident) ?? null);
   }
 
-  /** The first outcome that is not `not_run` stays, and it replaces a recorded `not_run`. */
+  /** Stores an outcome. The first outcome other than `not_run` stays, and replaces a stored `not_run`. */
   #insert(monitorId: number, slot: number, region: Region, outcome: Outcome): void {
     const results: Results = this.#results.get(monitorId) ?? new Map();
     const ofSlot: Map<Region, Outcome> = results.get(slot) ?? new Map();
@@ -190,7 +190,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
     if (known === undefined || (known === 'not_run' && outcome !== 'not_run')) ofSlot.set(region, outcome);
   }
 
-  /** The rows of the links, and when their incidents began. */
+  /** The links of the monitor, with the beginnings of their incidents. */
   #linksOf(monitorId: number): Link[] {
     const links = this.#links.get(monitorId) ?? [];
     return links.map((link) => ({ ...link, incidentSince: this.#beginOf(link.incident) }));

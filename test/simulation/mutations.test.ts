@@ -10,14 +10,14 @@ import { MUTATIONS, sourceOf } from './mutations/mutations.ts';
 import { simulate } from './simulation.ts';
 import { QUIET } from './world.ts';
 
-/** A defect is found within so many worlds. */
+/** Number of worlds within which a defect must be found. */
 const WORLDS = 3_000;
 /** The quick check simulates fewer worlds than `npm test`, and leaves the defects out. */
 const isQuick = process.env.SIMULATED_WORLDS !== undefined;
 
 const MUTANTS = fileURLToPath(new URL('./mutations/mutants.ts', import.meta.url));
 
-/** The process of all defects, and its end, which comes after the last test. */
+/** The process that runs all defects. `ended` settles when the process ends, after the last test. */
 let mutants: { readonly child: ChildProcess; readonly ended: Promise<never> } | undefined;
 afterAll(async () => {
   mutants?.child.disconnect();

@@ -3,7 +3,7 @@ import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { Transition } from './told.ts';
 import type { World } from './world.ts';
 
-/** Compares the alarms of a world with the outages of its target. */
+/** The outages and alarms of a world, compared. */
 export type OutageCounts = {
   /** Real outages that lasted long enough for every region to meet them in two slots. */
   readonly outages: number;
@@ -19,7 +19,10 @@ export type OutageCounts = {
 /** Time for a late start, the report and the decision, on top of the check, ms. */
 const SLACK_MS = 15_000;
 
-/** Counts alarms against the truth. Nothing here is a violation: regions may lie, and agents may be gone. */
+/**
+ * Compares the alarms of a world with the outages of its target. A difference
+ * is no violation: regions may report false failures, and agents may be gone.
+ */
 export class Outages {
   readonly #world: World;
   readonly #errors: { from: number; until: number }[] = [];
@@ -57,7 +60,7 @@ export class Outages {
     return { ...counts, falseAlarms: this.#falseAlarms, watchedMs: this.#at };
   }
 
-  /** Two slots, each with its longest check. */
+  /** Time within which an outage must be announced, ms: two slots, each with its longest check. */
   #dueMs(): number {
     const { periodMs, timeoutMs, retry } = this.#world;
     return 2 * periodMs + longestCheckMs(timeoutMs, retry) + SLACK_MS;

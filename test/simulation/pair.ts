@@ -16,26 +16,29 @@ import type { CommitTime } from './slow-store.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 import type { World } from './world.ts';
 
-/** A coordinator that does not lead looks so often whether it can, ms. */
+/** Interval at which a coordinator that does not lead tries to take the lease, ms. */
 const LOOK_EVERY_MS = 250;
-/** The lease of a leader that renews it each second lasts longer than this, ms. */
+/** If the lease lasts longer than this, its leader renews it each second, ms. */
 const LIVELY_MS = 1_500;
-/** Results stay in the stream for so long after they were recorded, ms. A database loses no older commits. */
+/**
+ * Time for which results stay in the stream after they
+ * were recorded, ms. The database loses no older commits.
+ */
 const KEPT_MS = 5 * 60_000;
-/** How often a renewal takes as long as a batch. Otherwise it takes no time. */
+/** Part of the renewals that take as long as a batch. The others take no time. */
 const SLOW_RENEWALS = 0.1;
-/** Numbers of the dice. */
+/** Numbers of the dice: what each die decides. */
 const [RENEWAL, CUT, RATE, LOOK] = [111, 112, 113, 114] as const;
 const NO_TIME: CommitTime = { writeMs: 0, answerMs: 0 };
 
 const log = createLogger('simulation', 'silent');
 
-/** What was so right before a batch was written, or the lease was taken. */
+/** The state right before a batch was written or the lease was taken. The database can be set back to it. */
 type Mark = {
   readonly at: number;
   readonly writer: ShardStore;
   readonly isTake: boolean;
-  /** The batch; null: the lease was taken, or a start has written. */
+  /** The batch; null: the lease was taken, or a start wrote. */
   readonly commit: Commit | null;
   readonly transaction: number;
   readonly writes: number;
@@ -50,17 +53,23 @@ export type PairParts = {
   readonly store: RewindableStore;
   readonly declared: Declared;
   readonly oracle: RewindableOracle;
-  /** The batch that is written through the store of a lease; null: the lease is taken. */
+  /** Returns the batch that is being written through this store; null: there is no batch. */
   readonly batchOf: (writer: ShardStore) => Commit | null;
   readonly leads: (process: Process) => boolean;
-  /** Whether there is a leader that runs and reaches the database. */
+  /** Whether some leader runs and can reach the database. */
   readonly isLed: () => boolean;
-  /** The process has taken the lease. It leads, unless another one has taken it since. */
+  /**
+   * Called when a process has taken the lease. The process
+   * leads, unless another one has taken the lease since.
+   */
   readonly onTaken: (process: Process, held: Held) => void;
   readonly onLost: (store: ShardStore) => void;
 };
 
-/** What two coordinators of a world share: the lease of the shard, and a database that may lose its last commits. */
+/**
+ * The parts that two coordinators of a world share: the lease
+ * of the shard, and a database that may lose its last commits.
+ */
 export class Pair {
   readonly leaders: Leaders;
   readonly shard: Shard;
@@ -82,7 +91,7 @@ export class Pair {
     this.#commitTime = commitTimes(world);
   }
 
-  /** The process tries to take the lease, once. */
+  /** Lets a process try once to take the lease. */
   async take(process: Process): Promise<void> {
     if (process.up === null || process.isTaking) return;
     process.isTaking = true;
@@ -107,7 +116,10 @@ export class Pair {
     if (lease !== null && clock.isAlive) this.#parts.onTaken(process, { lease, store });
   }
 
-  /** From now on, coordinators that do not lead look whether they can, until one leads that renews its lease. */
+  /**
+   * Lets coordinators that do not lead try to take the
+   * lease, again and again, until a leader renews its lease.
+   */
   lookOn(): void {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -129,12 +141,17 @@ export class Pair {
     this.lookOn();
   }
 
-  /** Rows that people write are not lost: from here on the database is not set back to before them. */
+  /**
+   * Called when people have changed rows. These rows are not lost:
+   * from here on, the database is not set back to an earlier state.
+   */
   rowsChanged(): void {
     this.#marks = [];
   }
 
-  /** The database loses the last batches and takes. Returns them. */
+  /**
+   * Lets the database lose the last batches and takes of the lease, `commits` together at most. Returns them.
+   */
   setBack(commits: number): {
     readonly batches: ReadonlySet<Commit>;
     readonly takes: ReadonlySet<ShardStore>;
@@ -173,7 +190,7 @@ export class Pair {
   #timeOf(take: number, request: number): CommitTime {
     if (take === 1 && request === 0) return NO_TIME;
     if (noise(this.#parts.world.seed, RENEWAL, take, request) >= SLOW_RENEWALS) return NO_TIME;
-    // The lease of a leader whose renewals take long may expire.
+    // If a renewal takes long, the lease may expire.
     this.lookOn();
     return this.#commitTime(1_000_000 + 1_000 * take + request);
   }
@@ -196,7 +213,10 @@ export class Pair {
     };
   }
 
-  /** Its clock runs at a speed of its own, up to 5 % faster or slower than the database's, from an instant of its own. */
+  /**
+   * Makes the clock by which a process measures its lease. The clock runs up to 5
+   * % faster or slower than the database's clock, and begins at a random instant.
+   */
   #driftingClock(number: number, clock: Clock): Clock {
     const { seed } = this.#parts.world;
     const rate = 0.95 + 0.1 * noise(seed, RATE, number, 0);

@@ -12,7 +12,10 @@ export class Presence {
   /** The last result of {@link live}; null: a region came or went since. */
   #inOrder: readonly Region[] | null = null;
   readonly #lastSeenAt = new Map<Region, number>();
-  /** What {@link electable} answered last, and until when it is so, monotonic ms: it is asked for with every event. */
+  /**
+   * The last result of {@link electable}, which is requested with every event.
+   * `electableUntil`: instant until which it stays the same, monotonic ms.
+   */
   #electable: ReadonlySet<Region> = new Set();
   #electableUntil = Number.NEGATIVE_INFINITY;
 
@@ -54,7 +57,7 @@ export class Presence {
     this.#electableUntil = Number.NEGATIVE_INFINITY;
   }
 
-  /** The instant from which the region had no agent within the last 24 h. */
+  /** Instant from which the region has had no agent for 24 h. */
   #endOf(region: Region): number {
     if (this.#live.has(region)) return Number.POSITIVE_INFINITY;
     return (this.#lastSeenAt.get(region) ?? Number.NEGATIVE_INFINITY) + ELECTORAL_MS;

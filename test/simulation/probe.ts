@@ -3,7 +3,7 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { noise } from './random.ts';
 import type { Sight, World } from './world.ts';
 
-/** What the dice of a world are about. */
+/** Numbers of the dice of a world: what each die decides. */
 const DICE = {
   blip: 1,
   notRun: 2,
@@ -20,12 +20,12 @@ export function die(world: World, kind: keyof typeof DICE, region: Region, slot:
   return noise(world.seed, DICE[kind], REGIONS.indexOf(region), slot);
 }
 
-/** The same for a slot as a whole. */
+/** Throws a die for a slot as a whole, without a region. */
 export function slotDie(world: World, kind: keyof typeof DICE, slot: number): number {
   return noise(world.seed, DICE[kind], REGIONS.length, slot);
 }
 
-/** How long an attempt takes that is answered, ms. */
+/** Duration of an attempt that is answered, ms. */
 const ANSWER_MS = 40;
 const SLOW_MS = 900;
 
@@ -33,7 +33,7 @@ export type Finding = {
   readonly outcome: Outcome;
   readonly reason: NotRunReason | null;
   readonly attempts: readonly { outcome: Outcome; started_ms: number; latency: number }[];
-  /** From the start of the check to its end, ms. */
+  /** Time from the start of the check to its end, ms. */
   readonly tookMs: number;
   readonly isTimedOut: boolean;
 };
@@ -41,7 +41,7 @@ export type Finding = {
 export type Effort = { readonly timeoutMs: number; readonly retry: number };
 
 /**
- * A check of a slot, with its attempts and the waits between them.
+ * Makes the check of a slot, with its attempts and the waits between them.
  *
  * @param startedAt ms after the world's beginning
  */

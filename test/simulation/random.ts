@@ -10,18 +10,18 @@ export class Random {
     this.#state = mix(seed | 0) ^ Math.trunc(seed / 2 ** 32);
   }
 
-  /** 0 <= x < 1 */
+  /** Returns a number from 0 up to, not including, 1. */
   next(): number {
     this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) | 0;
     return (mix(this.#state) >>> 0) / 2 ** 32;
   }
 
-  /** Integer, both ends included. */
+  /** Returns an integer from `least` to `most`, both included. */
   between(least: number, most: number): number {
     return least + Math.floor(this.next() * (most - least + 1));
   }
 
-  /** Spread evenly over the orders of magnitude, both ends included. */
+  /** Returns an integer from `least` to `most`, both included, spread evenly over the orders of magnitude. */
   logarithmic(least: number, most: number): number {
     return Math.round(least * (most / least) ** this.next());
   }
@@ -35,7 +35,7 @@ export class Random {
     return list[this.between(0, list.length - 1)] as T;
   }
 
-  /** `count` different members, in the order of the list. */
+  /** Returns `count` different members, in the order of the list. */
   sample<T>(list: readonly T[], count: number): T[] {
     const rest = list.map((_, index) => index);
     const taken: number[] = [];
@@ -47,8 +47,9 @@ export class Random {
 }
 
 /**
- * A die that shows the same number for the same question, 0 <= x < 1. A region's behaviour in a slot does not
- * change when another thing is removed from the world, so a story can be shortened.
+ * A die that shows the same number for the same question, from 0 up to, not including, 1. A region's
+ * behaviour in a slot does not change when another part is removed from the world, so a story can be
+ * shortened.
  */
 export function noise(seed: number, kind: number, region: number, slot: number): number {
   const high = Math.floor(slot / 2 ** 24) | 0;

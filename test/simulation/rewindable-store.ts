@@ -21,7 +21,7 @@ export class RewindableStore implements WorldStore {
     return this.#memory.length;
   }
 
-  /** Loses all but so many writes. */
+  /** Loses all writes after the first `writes`. */
   setBack(writes: number): void {
     this.#memory.rewindTo(writes);
   }

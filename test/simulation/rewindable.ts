@@ -1,5 +1,6 @@
 /**
- * What can be set back: it is made again, and takes what it took before. Nothing has to be copied for that.
+ * A value that can be set back: the value is created again, and
+ * the earlier steps are repeated. So nothing has to be copied.
  */
 export class Rewindable<T> {
   readonly #create: () => T;
@@ -15,18 +16,18 @@ export class Rewindable<T> {
     return this.#value;
   }
 
-  /** How much it has taken. */
+  /** Number of steps that were taken. */
   get length(): number {
     return this.#taken.length;
   }
 
-  /** Lets it take something, which depends on nothing that changes later. */
+  /** Takes a step. The step must not depend on anything that changes later. */
   take<Answer>(step: (value: T) => Answer): Answer {
     this.#taken.push(step);
     return step(this.#value);
   }
 
-  /** Makes it again, as it was after so many steps. */
+  /** Creates the value again, as it was after the first `length` steps. */
   rewindTo(length: number): void {
     this.#taken.length = length;
     this.#value = this.#create();

@@ -14,7 +14,7 @@ import { NO_STORM, type Storm, withStorm } from './storms.ts';
 import { tell } from './story.ts';
 import type { World } from './world.ts';
 
-/** One world of this number runs over SQLite, the others in memory. */
+/** One in this number of worlds runs over SQLite. The others run in memory. */
 const SQLITE_EVERY = 100;
 /** A world over SQLite has a third of its length, because it costs thirty times as much. */
 const SQLITE_SHARE = 3;
@@ -22,12 +22,13 @@ const SQLITE_SHARE = 3;
 const WORLDS_PER_PROCESS = 400;
 
 /**
- * A world lives for a short time. With a large young generation, V8 moves little of it to the old one. Threads that help
- * to collect it take a tenth more of all CPU time, and each processor has a process of its own.
+ * Flags of V8. A world lives for a short time, so with a large young generation
+ * little of it moves to the old generation. Helper threads of the collector would
+ * take a tenth more CPU time, and there is a process for each processor already.
  */
 const COLLECTING = ['--max-semi-space-size=32', '--single-threaded-gc'];
 
-/** Seeds from the first on. */
+/** A range of consecutive seeds. */
 export type Range = { readonly seed: number; readonly worlds: number; readonly storm?: Storm };
 
 /** Runs worlds in this process. */
@@ -75,7 +76,7 @@ async function runInProcess(range: Range): Promise<Statistics> {
   return statistics as Statistics;
 }
 
-/** The story of a failing world, made as short as possible; null: it does not fail. */
+/** Returns the story of a failing world, made as short as possible; null: the world does not fail. */
 export async function storyOf(seed: number, storm = NO_STORM): Promise<string | null> {
   const run = (world: World): Promise<Outcome> => simulate(world, new MemoryStore(), { isTold: true });
   const world = withStorm(generateWorld(seed), storm);

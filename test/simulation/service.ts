@@ -27,7 +27,7 @@ import { toldEvents } from './told-events.ts';
 
 const log = createLogger('simulation', 'silent');
 
-/** What is around the coordinator and outlives it. */
+/** The surroundings of the coordinator, which outlive it. */
 export type Surroundings = AgentsAround & {
   readonly clock: Clock;
   readonly store: WorldStore;
@@ -36,22 +36,22 @@ export type Surroundings = AgentsAround & {
   readonly commitTime: (commit: number) => CommitTime;
   /** Whether any commit takes time. */
   readonly commitsTakeTime: boolean;
-  /** What the oracle notes when an evaluation ends. */
+  /** Returns the facts that the oracle needs from the end of an evaluation. */
   readonly momentOf: (now: Now) => Moment;
   /** Judges the slots that are given. */
   readonly slots: JudgeOfSlots;
-  /** What this life is as one of two coordinators; null: it is alone. */
+  /** The lease of this life; null: there is only one coordinator. */
   readonly lead: Lead | null;
 };
 
 /** The lease of a life, as the service and its store use it. */
 export type Lead = {
   readonly commit: CommitBatch;
-  /** The clock of what is outside of the process. */
+  /** The clock of the world outside of the process. */
   readonly network: Clock;
   /** Whether no other coordinator leads, as far as this life knows. */
   readonly maySend: () => boolean;
-  /** A job or an alert leaves the process. */
+  /** Called when a job or an alert leaves the process. */
   readonly sent: () => void;
   /** Whether no other coordinator has taken the lease. */
   readonly isCurrent: () => boolean;
@@ -169,17 +169,17 @@ export class Service {
     this.#clock.die();
   }
 
-  /** What is committed without this life knowing it; null: nothing is. */
+  /** The batch that is committed without the knowledge of this life; null: there is no such batch. */
   unanswered(): Commit | null {
     return this.#batches.unanswered();
   }
 
-  /** It stood still. Nothing that came meanwhile was late. */
+  /** Called when the process continues. Events that came while it stood still do not count as late. */
   wokeUp(): void {
     this.#batches.freeSince = this.now.monotonic;
   }
 
-  /** The batch that is being written; null: none is. */
+  /** The batch that is being written; null: no batch is being written. */
   get writing(): Commit | null {
     return this.#batches.writing;
   }
@@ -189,7 +189,7 @@ export class Service {
     return this.#batches.hasNews;
   }
 
-  /** The batch that takes its time to be written. */
+  /** The batch whose write takes time; null: there is none. */
   get flight(): Flight | null {
     return this.#store.flight;
   }
@@ -199,7 +199,7 @@ export class Service {
     return this.#recorder.backlog.events;
   }
 
-  /** When the last commit ended, monotonic ms; infinite while there is one. */
+  /** When the last commit ended, monotonic ms; infinite while a commit is in progress. */
   get freeSince(): number {
     return this.flight === null ? this.#batches.freeSince : Number.POSITIVE_INFINITY;
   }
@@ -219,7 +219,7 @@ export class Service {
     return this.#slotClock.aheadSlot !== null;
   }
 
-  /** The slot up to which results are not about what is probed now. */
+  /** The slot up to which results are not about the present version of the monitor. */
   get #floorSlot(): number {
     const id = this.#monitors.current?.id;
     return id === undefined ? 0 : this.#recorder.floorSlot(id);
@@ -242,7 +242,7 @@ export class Service {
     void this.#recorder.recordMessage({ region, agent: 'agent', results: [result], position });
   }
 
-  /** Commits what was told, until a commit takes time. Hands over what is committed. */
+  /** Commits the waiting events, until a commit takes time. Returns the commits. */
   async flush(): Promise<readonly Commit[]> {
     while (!this.#store.isWaiting && this.waiting > 0) {
       const flushed = this.#recorder.flushed();
@@ -251,7 +251,7 @@ export class Service {
     return this.committed();
   }
 
-  /** Hands over what is committed. */
+  /** Returns the commits that were not returned before. */
   committed(): readonly Commit[] {
     const commits = this.#batches.take();
     for (const { told } of commits) {
@@ -262,7 +262,7 @@ export class Service {
     return commits;
   }
 
-  /** Whether nothing waits to be committed or to be handed over. */
+  /** Whether no event waits to be committed, and no commit waits to be returned. */
   get isIdle(): boolean {
     return this.waiting === 0 && !this.#batches.hasNews && !this.#batches.hasCommits;
   }
@@ -292,7 +292,7 @@ export class Service {
       monitors: this.#monitors,
       maintenance: this.#maintenanceHold,
       presence,
-      // An evaluation asks for it first of all.
+      // An evaluation reads this value first.
       rollups: {
         get claimedUntil() {
           evaluates();

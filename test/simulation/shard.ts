@@ -7,7 +7,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { FreezableClock } from './freezable-clock.ts';
 import type { BatchWrite, CommitBatch, CommitTime } from './slow-store.ts';
 
-/** The row of the shard. */
+/** The row of the shard in the database. */
 export type ShardRow = {
   readonly holder: string;
   readonly term: string;
@@ -18,17 +18,21 @@ export type ShardRow = {
 type BatchStep = SqlStep & { readonly batch: BatchWrite };
 
 /**
- * The row of the shard in a real database, by the virtual clock. The statements of the service run in it as they are. The
- * other rows of a world lie in its store, and are written in the same instant, or not at all.
+ * The row of the shard in a real SQLite database, whose clock is the virtual
+ * clock. The service's own statements run in it. The other rows of a world are
+ * in the world's store; they are written at the same instant, or not at all.
  */
 export class Shard {
   readonly #sqlite = new DatabaseSync(':memory:');
   readonly #statements = new Statements(this.#sqlite);
-  /** Numbers of the transactions that were lost, from the first one to the one before the last. */
+  /**
+   * Ranges of numbers of the transactions that were lost. Each
+   * range has its first number, and the number after its last.
+   */
   readonly #lost: (readonly [number, number])[] = [];
   /** Number of transactions so far. */
   transactions = 0;
-  /** Whether something was asked or answered whose effects have not run yet. */
+  /** Whether there was a request or an answer whose effects have not run yet. */
   isBusy = false;
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
@@ -46,12 +50,12 @@ export class Shard {
     }
   }
 
-  /** Null: nobody has taken it yet. */
+  /** The row; null: the lease was never taken. */
   get row(): ShardRow | null {
     return (this.#statements.run('SELECT * FROM shards', []).rows[0] as ShardRow | undefined) ?? null;
   }
 
-  /** When the lease expires, ms of the world; negative: nobody has taken it yet. */
+  /** When the lease expires, ms of the world; negative: the lease was never taken. */
   get expiresAt(): number {
     return Number(this.row?.expires_at ?? -1);
   }
@@ -60,7 +64,7 @@ export class Shard {
     this.#sqlite.exec('UPDATE shards SET expires_at = database_now()');
   }
 
-  /** Loses the transactions from this one on, and all that they did to the row. */
+  /** Loses the transactions from the number `from` on, with their effects on the row. */
   setBack(row: ShardRow | null, from: number): void {
     this.#lost.push([from, this.transactions]);
     this.#sqlite.exec('DELETE FROM shards');
@@ -84,20 +88,23 @@ export class Shard {
 
 export type ShardStoreParts = {
   readonly shard: Shard;
-  /** The clock outside of the process. */
+  /** The clock of the world outside of the process. */
   readonly network: Clock;
   readonly clock: FreezableClock;
-  /** Until when nothing passes between the process and the database, monotonic ms. */
+  /** Returns the instant until which nothing passes between the process and the database, monotonic ms. */
   readonly cutUntil: () => number;
-  /** Whether the request with this number is lost on its way, when it meets a cut. */
+  /** Returns whether the request with this number is lost if the connection is cut when it is sent. */
   readonly isLostInCut: (request: number) => boolean;
-  /** The time of the transaction with this number that is no batch. */
+  /** Returns the duration of the transaction with this number, which is no batch. */
   readonly timeOf: (request: number) => CommitTime;
-  /** Called right before and right after a transaction that takes the lease or writes a batch. */
+  /**
+   * Called right before a transaction that takes the lease or
+   * writes a batch. The returned function is called right after it.
+   */
   readonly onWrite: (writer: ShardStore, isTake: boolean) => () => void;
 };
 
-/** The database as one holder of the lease reaches it. Only whole transactions run in it. */
+/** The database as one holder of the lease reaches it. It runs only whole transactions. */
 export class ShardStore implements Store {
   readonly declarations = 0;
   /** Nothing is read here. */
@@ -105,7 +112,7 @@ export class ShardStore implements Store {
   readonly work = null as never;
   readonly #parts: ShardStoreParts;
   #requests = 0;
-  /** The term that was taken through it. */
+  /** The term of the lease that was taken through this store; empty: none was taken. */
   term = '';
 
   constructor(parts: ShardStoreParts) {
@@ -121,7 +128,7 @@ export class ShardStore implements Store {
     shard.isBusy = true;
     if (batch !== null) await batch.before();
     else if (writeMs > 0) await travel(writeMs);
-    // The answers that waited for a process that stood still come before the answer to what it asks then.
+    // Answers that waited while the process stood still arrive before the answer to a new request.
     const caughtUpMs = clock.caughtUpAt - network.monotonic();
     if (caughtUpMs >= 0) await travel(caughtUpMs + 1);
     while (cutUntil() > network.monotonic()) {
@@ -140,7 +147,7 @@ export class ShardStore implements Store {
     return outcomes;
   }
 
-  /** Everything that is written happens before this function waits. */
+  /** Runs the steps. All writes happen before this function first waits. */
   async #run(steps: readonly SqlStep[], batch: BatchWrite | null): Promise<readonly Iterable<RowOutcome>[]> {
     const { shard, onWrite } = this.#parts;
     const [first] = steps;
@@ -184,7 +191,10 @@ function isBatch(step: SqlStep): step is BatchStep {
   return 'batch' in step;
 }
 
-/** Commits batches through the store of a lease, which adds its fence. */
+/**
+ * Returns the function that commits batches through the store
+ * of a lease, so that a lost lease prevents the commit.
+ */
 export function commitThrough(store: Pick<Store, 'commit'>): CommitBatch {
   return async (batch) => {
     const step: BatchStep = { sql: '', rows: [], batch };

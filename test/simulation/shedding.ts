@@ -3,7 +3,10 @@ import { WORLD_BEGINS } from './moves.ts';
 import { die, slotDie } from './probe.ts';
 import type { Limit, World } from './world.ts';
 
-/** Skips slots while the world's limits hold, but no first one. A region's dice do not depend on the others. */
+/**
+ * Skips slots while the limits of the world hold, except first
+ * slots. The dice of a region do not depend on other regions.
+ */
 export function sheddingOf(world: World): Shedding {
   const holding = (slot: number, isOf: (limit: Limit) => boolean) =>
     world.limits.filter(

@@ -4,13 +4,13 @@ import { type Commits, type Mishaps, QUIET, type World } from './world.ts';
 /** Whether the world still fails in the same way. */
 export type Fails = (world: World) => Promise<boolean>;
 
-/** Tries are bounded: a story need not be the shortest. */
+/** Maximum number of tries. A story need not be the shortest possible one. */
 const MOST_TRIES = 400;
 
 /**
- * Finds a smaller world that still fails: it removes one thing after the other until nothing more can be
- * removed. A region's behaviour in a slot does not depend on the rest of the world, so the remaining story
- * stays the same.
+ * Finds a smaller world that still fails: removes one part after the other,
+ * until no further part can be removed. A region's behaviour in a slot does
+ * not depend on the rest of the world, so the remaining story stays the same.
  */
 export async function shrink(world: World, fails: Fails): Promise<World> {
   let smallest = world;
@@ -29,12 +29,12 @@ export async function shrink(world: World, fails: Fails): Promise<World> {
   return smallest;
 }
 
-/** The same kind of violation, which need not be the same one. */
+/** Whether the first violation is of this kind. It need not be the same violation. */
 export function isSameKind(kind: ViolationKind, violations: readonly { kind: ViolationKind }[]): boolean {
   return violations[0]?.kind === kind;
 }
 
-/** Worlds with one thing less, the largest things first. */
+/** Yields worlds with one part less, the largest parts first. */
 function* smallerWorlds(world: World): Generator<World> {
   const { moves, troubles, limits, mishaps, regions, agents, laggards, channels } = world;
   const half = moves.length / 2;

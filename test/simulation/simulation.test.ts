@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runInProcesses, storyOf } from './run-worlds.ts';
 import { describeStatistics, failingSeeds } from './statistics.ts';
 
-/** Worlds of `npm test`; the quick check sets fewer. */
+/** Number of worlds. `npm test` runs 5,000; the quick check sets a smaller number. */
 const WORLDS = Number(process.env.SIMULATED_WORLDS ?? 5_000);
 
 test('the service says in every world what the oracle says', async () => {

@@ -34,7 +34,10 @@ const ROUND_MS = 2_500;
 /** Interval at which dispatch reads the clock, ms. */
 const TICK_MS = 50;
 
-/** Runs a world from its beginning to its end, and shows it to the oracle. Two coordinators have a store of their own. */
+/**
+ * Runs a world from its beginning to its end, and shows it to the oracle. A
+ * world with two coordinators has a store of its own instead of `store`.
+ */
 export async function simulate(
   world: World,
   store: WorldStore,
@@ -55,28 +58,36 @@ class Simulation {
   /** All reports, in the order in which they reached the stream. */
   readonly #stream: Report[] = [];
   readonly #story: Line[] | null;
-  /** The coordinators' processes: one, or two. */
+  /** The processes of the coordinators, one or two. */
   readonly #processes: readonly Process[];
-  /** What is between two coordinators; null: there is one. */
+  /** The parts that two coordinators share; null: there is one coordinator. */
   readonly #pair: Pair | null;
-  /** The lives that have not ended. A former leader has one until it knows that it does not lead any more. */
+  /**
+   * The lives that have not ended. The life of a former leader
+   * ends when it learns that it does not lead any more.
+   */
   readonly #lives: Life[] = [];
-  /** The lives that the oracle was told of, and its number of steps before. The last one is the present. */
+  /**
+   * The lives that the oracle was told of, each with the number of
+   * steps of the oracle before it. The last one is the present life.
+   */
   readonly #eras: { readonly life: Life; readonly from: number }[] = [];
   readonly #declared: Declared;
   readonly #commitTime: ReturnType<typeof commitTimes>;
   readonly #shedding: Shedding;
-  /** What was shown to the oracle and is durable, with its number of steps before. */
+  /**
+   * The durable commits that were shown to the oracle, each with the number of steps of the oracle before it.
+   */
   #shown: { readonly commit: Commit; readonly from: number }[] = [];
-  /** What was shown, or is lost. */
+  /** The commits that were shown to the oracle, or that the database has lost. */
   readonly #isDone = new WeakSet<Commit>();
   readonly #efforts = new Map<number, Effort>();
   #effort: Effort;
-  /** Work of the instant that uses the store. It is done step by step before the commit. */
+  /** Work of this instant that uses the store. It is done step by step before the commit. */
   #work: (() => Promise<void>)[] = [];
   /** When the last life of the service ended, by its clocks. */
   #endedAt: Now | null = null;
-  /** The leader stands still with its next batch. */
+  /** The move that lets the leader stand still at its next batch; null: there is none. */
   #freezing: (Move & { do: 'freeze' }) | null = null;
   #restart: (Move & { do: 'restart' }) | null = null;
   #events = 0;
@@ -120,7 +131,7 @@ class Simulation {
     return this.#finish();
   }
 
-  /** Lets run what follows from the answers about the lease. */
+  /** Runs everything that follows from answers about the lease. */
   async #drain(): Promise<void> {
     const shard = this.#pair?.shard;
     if (!shard?.isBusy) return;
@@ -128,7 +139,7 @@ class Simulation {
     await setImmediate();
   }
 
-  /** The life that leads; null: none does. */
+  /** The life that leads; null: no life leads. */
   get #life(): Life | null {
     if (this.#pair === null) return this.#lives[0] ?? null;
     return this.#lives.find(({ held }) => held?.store === this.#pair?.leaders.current) ?? null;
@@ -159,7 +170,7 @@ class Simulation {
     };
   }
 
-  /** "No result that was reported is lost", whatever leader has read it. */
+  /** Finds results that were lost: "no result that was reported is lost", whichever leader has read it. */
   async #findLost(): Promise<void> {
     const monitorId = this.#world.id;
     if (this.#declared.monitor === null) return;
@@ -219,7 +230,7 @@ class Simulation {
     });
   }
 
-  /** What a life that has ended had sent before. */
+  /** Returns the batch that an ended life had sent before its end; null: there is none. */
   #writingOfDead(writer: ShardStore): Commit | null {
     const { life } = this.#eras.at(-1) ?? {};
     return life?.held?.store === writer ? life.service.writing : null;
@@ -233,7 +244,10 @@ class Simulation {
     await this.#startService(process, held, steps);
   }
 
-  /** Shows what the last leader has committed without having shown it. Returns the number of steps of the oracle then. */
+  /**
+   * Shows the oracle the commits of the last leader that were not
+   * shown yet. Returns the number of steps of the oracle afterwards.
+   */
   #closeEra(): number {
     const { life } = this.#eras.at(-1) ?? {};
     if (life === undefined) return 0;
@@ -307,7 +321,9 @@ class Simulation {
     if (held?.lease.isOver) this.#end(life);
   }
 
-  /** Most instants bring nothing to commit, such as those at which a check begins. */
+  /**
+   * Whether the instant may have events to commit. Most instants have none, for example when a check begins.
+   */
   #needsSettling(): boolean {
     if (this.#work.length > 0) return true;
     const isKilling = this.#restart !== null && this.#life !== null;
@@ -349,7 +365,7 @@ class Simulation {
     return this.#world.commits !== null;
   }
 
-  /** Plans the kill, in the first batch after the move. */
+  /** Plans the kill of a life, at the first batch after the move. */
   #killIn(life: Life): void {
     const { flight } = life.service;
     if (flight === null || this.#restart === null) return;
@@ -381,7 +397,7 @@ class Simulation {
     if (told.length > 0) this.#life?.tickSoon(0);
   }
 
-  /** It runs no more. What it has sent to the database may still arrive there. */
+  /** Ends a life. Requests that it has sent to the database may still arrive there. */
   #end(life: Life): void {
     if (life === this.#life) this.#slots.ended();
     if (life === this.#eras.at(-1)?.life) this.#endedAt = life.service.now;
@@ -450,7 +466,7 @@ class Simulation {
     });
   }
 
-  /** Three heartbeats will be missed. */
+  /** Calls `then` when the region's agent has missed three heartbeats. */
   #missed(region: Region, then: () => void): void {
     this.#clock.after(MISSED_MS, () => {
       if (this.#agents.has(region)) return;
@@ -544,7 +560,7 @@ class Simulation {
     pair.lookOn();
   }
 
-  /** Plans that the process stands still, in the first batch after the move. */
+  /** Lets the process of a life stand still at the first batch after the move. */
   #freezeIn(life: Life, move: Move & { do: 'freeze' }): void {
     const { flight } = life.service;
     const wanted = { ...move, do: 'restart', downMs: 0, isBeforeCommit: false } as const;
@@ -568,7 +584,7 @@ class Simulation {
     });
   }
 
-  /** The database loses its last commits. What the oracle was shown of them is forgotten. */
+  /** Lets the database lose its last commits. The oracle forgets what it was shown of them. */
   #setBack({ commits, forMs }: Move & { do: 'set-back' }, pair: Pair): void {
     const life = this.#life;
     if (life !== null && life === this.#eras.at(-1)?.life)

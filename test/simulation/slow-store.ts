@@ -3,20 +3,23 @@ import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/resul
 import type { Clock } from '@svc/shared/clock.ts';
 import type { MortalClock } from './mortal-clock.ts';
 
-/** How long a commit takes: to its end, and from there until the process knows of it, ms. */
+/**
+ * Duration of a commit, ms. `writeMs`: until it is durable.
+ * `answerMs`: from then until the process knows of it.
+ */
 export type CommitTime = {
   readonly writeMs: number;
   readonly answerMs: number;
-  /** Whether the database accepts no writes. Nothing becomes durable then, and the batch is tried again. */
+  /** Whether the database accepts no writes. The batch is then not written, and is tried again. */
   readonly fails?: boolean;
 };
 
-/** The queue of batches tries again after these times, ms. */
+/** First and longest wait of the queue of batches before another try, ms. */
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5_000;
 
 const AT_ONCE = async () => {};
-/** What a start writes while it loads. */
+/** The waits of writes that a start makes while it loads: there are none. */
 const UNDELAYED = { before: AT_ONCE, after: AT_ONCE, wait: AT_ONCE, waitFor: AT_ONCE };
 
 /** A batch on its way. Instants are monotonic ms. */
@@ -24,14 +27,14 @@ export type Flight = { readonly begunAt: number; readonly durableAt: number; rea
 
 type Ids = readonly (number | null)[];
 
-/** A batch as it is committed: `write` is the transaction, between two waits. */
+/** The commit of a batch: `write` is the transaction, between the waits `before` and `after`. */
 export type BatchWrite = {
   readonly before: () => Promise<void>;
   readonly write: () => Promise<Ids>;
   readonly after: () => Promise<void>;
   /** A further wait on the way to the database. */
   readonly wait: (ms: number) => Promise<void>;
-  /** A wait for a process that stands still, by its clock. */
+  /** Waits until a process that stands still continues. */
   readonly waitFor: (clock: Clock) => Promise<void>;
 };
 
@@ -45,7 +48,7 @@ export const commitAlone: CommitBatch = async ({ before, write, after }) => {
   return ids;
 };
 
-/** Told of the life of each batch. */
+/** The calls by which the store reports the progress of each batch. */
 export type BatchLife = {
   /** Called when a batch was evaluated and its writing begins. */
   readonly evaluated: () => void;
@@ -58,8 +61,8 @@ export type BatchLife = {
 };
 
 /**
- * The store of a process that may die, and whose commits take time. What it had begun to write then never arrives; what
- * was durable stays, although the process did not learn of it.
+ * The store of a process that may die, and whose commits take time. A write that was in progress at the death
+ * never arrives, unless `network` is set. A durable write stays, even if the process did not learn of it.
  */
 export class SlowStore implements RecordingStore {
   readonly #store: RecordingStore;
@@ -67,14 +70,14 @@ export class SlowStore implements RecordingStore {
   readonly #timeOf: (commit: number) => CommitTime;
   readonly #life: BatchLife;
   readonly #commit: CommitBatch;
-  /** The clock of what is outside of the process; null: nothing goes on without the process. */
+  /** The clock of the world outside of the process; null: writes end with the process. */
   readonly #network: Clock | null;
   #commits = 0;
   /** Number of batches in a row that were not written. */
   #failures = 0;
-  /** Whether a start loads the stored states. What it writes is no batch, and it waits for it. */
+  /** Whether a start is loading the stored states. Its writes are no batches, and take no time. */
   isLoading = true;
-  /** The batch that is being written; null: none that takes time. */
+  /** The batch whose write takes time; null: there is none. */
   flight: Flight | null = null;
   /** Whether the batch waits for time to pass. */
   isWaiting = false;
@@ -82,8 +85,8 @@ export class SlowStore implements RecordingStore {
   #waits = this.#nextWait();
 
   /**
-   * @param timeOf the time of the commit with this number
-   * @param network the clock by which a batch travels that the process has sent; null: it is lost with the process
+   * @param timeOf returns the duration of the commit with this number
+   * @param network the clock by which a sent batch travels; null: a sent batch is lost with its process
    */
   constructor(
     store: RecordingStore,
@@ -156,7 +159,7 @@ export class SlowStore implements RecordingStore {
     }
   }
 
-  /** The queue waits before it tries again, and nothing else is written meanwhile. */
+  /** Handles a failed write: the queue waits before the next try, and nothing else is written meanwhile. */
   #fail(): void {
     this.#life.failed();
     const waitMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LONGEST_RETRY_MS);

@@ -5,7 +5,7 @@ import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { Link } from '@svc/coordinator/verdict/state.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 
-/** What is left of a removed monitor. */
+/** The data of a removed monitor that is needed to close its incident. */
 export type Remains = Pick<RemovedMonitor, 'incident' | 'links'>;
 
 /** The store of a world, with the rows that the configuration writes before it informs the recorder. */
@@ -20,7 +20,7 @@ export interface WorldStore {
   unlink(monitorId: number, channel: number): Promise<Link | null>;
   /** Removes the channel with its links and its queued alerts. */
   removeChannel(channel: number): Promise<void>;
-  /** Keeps the maintenance window in place of the one with its id. Null: none. */
+  /** Stores the maintenance window in place of the window with its id. Null: removes that window. */
   setWindow(id: number, window: LiveWindow | null): Promise<void>;
   /** The windows that are not over at `now`, epoch ms. */
   windows(now: number): Promise<Windows>;

@@ -3,7 +3,7 @@ import { MemoryStore } from './memory-store.ts';
 import { simulate } from './simulation.ts';
 import { CALM, QUIET, type World } from './world.ts';
 
-/* As `stories.test.ts`, of starts that take up slots which were open. */
+/* Stories like those of `stories.test.ts`, about starts that continue slots which were open. */
 
 const MANY: World['agents'] = [
   ...(['hosta-ams', 'hosta-cdg', 'hosta-ewr', 'hosta-gru', 'hosta-iad', 'hosta-nrt', 'hosta-ord'] as const),

@@ -1,17 +1,17 @@
 import { Random } from './random.ts';
 import type { Move, World } from './world.ts';
 
-/** What a world gets beside what its seed gives it: numbers of events. */
+/** The numbers of events that are added to the world of a seed. */
 export type Storm = {
   readonly clockSteps: number;
   readonly restarts: number;
-  /** Long downtimes of the coordinator, up to half of the world. */
+  /** Number of long downtimes of the coordinator, up to half of the world each. */
   readonly downtimes: number;
-  /** Times at which regions are cut off, one or several of them. */
+  /** Number of times at which one or several regions are cut off. */
   readonly cutOffs: number;
-  /** Changes of time-out and retries. */
+  /** Number of changes of time-out and retries. */
   readonly efforts: number;
-  /** How often the database accepts no writes, in percent of the commits. */
+  /** Percentage of the commits that the database does not accept. */
   readonly failures: number;
 };
 
@@ -26,13 +26,15 @@ export const NO_STORM: Storm = {
 
 /** Time at the end of a world in which nothing is added, in periods. */
 const QUIET_PERIODS = 3;
-/** Keeps its dice apart from those that made the world. */
+/** Number that makes the dice of a storm differ from the dice that made the world. */
 const SALT = 0x5709;
 const LONGEST_CUT_OFF_MS = 1_800_000;
-/** Commits of a world in which they take no time otherwise. */
+/** Commits for a storm in a world whose commits take no time. */
 const FAST = { writeMs: 1, answerMs: 0, stalls: 0, stallMs: 0 };
 
-/** The same world with more steps of the system's clock, by up to two hours, more restarts, and so on. */
+/**
+ * Returns the world with further steps of the system's clock by up to two hours, further restarts, and so on.
+ */
 export function withStorm(world: World, storm: Storm): World {
   const { clockSteps, restarts, downtimes, cutOffs, efforts, failures } = storm;
   const random = new Random(world.seed ^ SALT);
@@ -61,7 +63,7 @@ export function withStorm(world: World, storm: Storm): World {
   return { ...world, moves: sorted, commits: { ...(commits ?? FAST), failures: failures / 100 } };
 }
 
-/** One region, or several at the same time. */
+/** Makes moves that cut off one region, or several regions at the same time. */
 function someCutOffs(random: Random, { lengthMs, regions, agents }: World, at: number): Move[] {
   const all = regions ?? agents;
   if (all.length === 0) return [];

@@ -4,7 +4,7 @@ import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
-/** A maintenance window. Epoch ms. `isDaily`: it comes again every 24 hours. */
+/** A maintenance window, epoch ms. `isDaily`: it repeats every 24 hours. */
 export type Window = { readonly from: number; readonly until: number; readonly isDaily: boolean };
 
 /** An input that the evaluation got and has committed. The oracle gets the same inputs in the same order. */
@@ -17,7 +17,7 @@ export type Told =
     }
   /** The region abstains from the slot, or is skipped. */
   | { readonly is: 'excused'; readonly slot: number; readonly version: number; readonly region: Region }
-  /** Under overload the regions are given no job of the slot. */
+  /** The regions are given no job of the slot because of overload. */
   | {
       readonly is: 'left-out';
       readonly slot: number;
@@ -58,14 +58,14 @@ export type Announcement = {
   readonly isClosure: boolean;
   /** The content of the alert. */
   readonly alert?: Alert;
-  /** By which receivers know it again. */
+  /** Id by which receivers recognise the alert. */
   readonly id?: string;
 };
 
 /** An incident began. `at`: epoch ms. */
 export type IncidentStart = { readonly key: string; readonly at: number };
 
-/** An incident ended. `isRecovery`: nobody ended it. */
+/** An incident ended. `isRecovery`: it ended by a recovery, and not by a change of the declaration. */
 export type IncidentEnd = IncidentStart & { readonly isRecovery: boolean };
 
 /** The present time on three clocks, ms. */

@@ -58,8 +58,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Goes to the next timer and runs all timers that are due then, including those that they set for the same
-   * instant.
+   * Advances to the next timer and runs all timers that are
+   * due then, also timers that these set for the same instant.
    */
   runNext(): void {
     const at = this.nextAt;

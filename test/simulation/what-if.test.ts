@@ -39,7 +39,10 @@ async function compared(world: World, other: Partial<WhatIf> = {}): Promise<Comp
   return comparison;
 }
 
-/** Two hours of three regions, in which the target is refused from 40 to 50 min and slow from 80 to 90 min. */
+/**
+ * A world of two hours and three regions. The target refuses
+ * connections from 40 to 50 min, and is slow from 80 to 90 min.
+ */
 const TROUBLED: World = {
   ...QUIET,
   lengthMs: 2 * HOUR,
@@ -116,7 +119,10 @@ describe('a what-if over the database', () => {
   });
 });
 
-/** The same changes and alerts. A first slot may be decided by one region's report earlier or later, within some ms. */
+/**
+ * Expects the same changes and alerts. A first slot may be decided some ms
+ * earlier or later, because one region's report may come earlier or later.
+ */
 function expectSame(replayed: Comparison['replayed'], actual: Comparison['actual']): void {
   const named = ({ changes }: Comparison['actual']) => changes.map(({ to, reason }) => `${to} (${reason})`);
   expect([named(replayed), alertsOf(replayed)]).toEqual([named(actual), alertsOf(actual)]);

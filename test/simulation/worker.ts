@@ -1,5 +1,8 @@
 import { runWorlds } from './run-worlds.ts';
 
-/** A process of its own for a range of worlds, which is its argument in JSON. Its statistics go to the parent. */
+/**
+ * The entry of a process that runs a range of worlds. The range is
+ * its argument, in JSON. It sends its statistics to the parent.
+ */
 process.send?.(await runWorlds(JSON.parse(process.argv[2] as string)));
 process.disconnect?.();

@@ -2,7 +2,7 @@ import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { Quorum } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
-/** What a probe meets. `hung`: nothing answers until the time-out. */
+/** The behaviour of a target in trouble. `hung`: nothing answers until the time-out. */
 export type Sight = 'refused' | 'hung' | 'slow';
 
 /** A time in which some or all regions see the target in trouble. Instants are ms after the beginning. */
@@ -23,20 +23,22 @@ export type Trouble = {
 };
 
 /**
- * A time in which more is asked for than can be done, so that only this part of the slots is given. Instants are ms
- * after the beginning.
+ * A time in which more checks are requested than can be done, so that
+ * only a part of the slots is given. Instants are ms after the beginning.
  */
 export type Limit = {
   readonly from: number;
   readonly until: number;
   /** The part of the slots that is given, as a probability for each slot. */
   readonly part: number;
-  /** The regions that cannot do more, each for itself. Null: the coordinator cannot, which skips slots as a whole. */
+  /**
+   * The regions that are limited, each by itself. Null: the coordinator is limited, and skips whole slots.
+   */
   readonly regions: readonly Region[] | null;
 };
 
 /** An event that the world brings about in the service, at an instant in ms after its beginning. */
-/** How votes and slots in a row make the status. */
+/** The rules by which votes, and slots in a row, make the status. */
 export type Judging = {
   readonly quorum: Quorum;
   readonly confirmAfter: number;
@@ -49,22 +51,26 @@ export type Move = { readonly at: number } & (
       readonly downMs: number;
       /** Whether the restart comes between the events of an instant and their commit. */
       readonly isBeforeCommit: boolean;
-      /** Whether it comes between a commit and its acknowledgement, where commits take time. */
+      /**
+       * Whether the restart comes between a commit and its
+       * acknowledgement, in a world whose commits take time.
+       */
       readonly isUnanswered?: boolean;
     }
-  /** The region's agent dies with its jobs; another one starts after `forMs`. */
+  /** The region's agent dies with its jobs. Another agent starts after `forMs`. */
   | { readonly do: 'stop-agent'; readonly region: Region; readonly forMs: number }
   /** The region gets an agent, unless it has one. */
   | { readonly do: 'start-agent'; readonly region: Region }
   /** The region's agent gives back its jobs, and another one takes over at once. */
   | { readonly do: 'roll-agent'; readonly region: Region }
   /**
-   * The region's agent loses its connection. It goes on, and what it reports meanwhile comes when it is back. `isReplaced`:
-   * another agent of the region takes its place when it is missed, so that there are two.
+   * The region's agent loses its connection. It continues to run, and its reports arrive when it is back.
+   * `isReplaced`: another agent starts in the region when the first one is missed, so that there are two
+   * agents.
    */
   | { readonly do: 'cut-off'; readonly region: Region; readonly forMs: number; readonly isReplaced: boolean }
   | { readonly do: 'change-probe' }
-  /** Another time-out and number of retries, which change what is probed. */
+  /** Changes the time-out and the number of retries, and so the version of the monitor. */
   | { readonly do: 'change-effort'; readonly timeoutMs: number; readonly retry: number }
   | { readonly do: 'change-period'; readonly periodMs: number }
   | ({ readonly do: 'change-judging' } & Judging)
@@ -76,8 +82,8 @@ export type Move = { readonly at: number } & (
   | { readonly do: 'unlink'; readonly channel: number }
   | { readonly do: 'set-wall-clock'; readonly byMs: number }
   /**
-   * A maintenance window of the monitor, in place of the one with its number. `from` and `until`: its first
-   * occurrence, ms after the beginning.
+   * Sets a maintenance window of the monitor, in place of an earlier window with
+   * this number. `from` and `until`: the first occurrence, ms after the beginning.
    */
   | {
       readonly do: 'set-window';
@@ -91,17 +97,20 @@ export type Move = { readonly at: number } & (
   | { readonly do: 'mute'; readonly until: number }
   | { readonly do: 'unmute' }
   /**
-   * Of two coordinators, the leader stands still: nothing runs in it, and afterwards all of that comes at once.
-   * `isUnanswered`: it does so between the next commit and its acknowledgement.
+   * The leader stands still, if there are two coordinators: nothing runs in it, and all waiting events come
+   * as soon as it continues. `isUnanswered`: this begins between the next commit and its acknowledgement.
    */
   | { readonly do: 'freeze'; readonly forMs: number; readonly isUnanswered: boolean }
   /** Nothing passes between the leader and the database. What was sent arrives later, or is lost. */
   | { readonly do: 'cut-database'; readonly forMs: number }
-  /** The leader gives its lease up. */
+  /** The leader gives up its lease. */
   | { readonly do: 'resign' }
   /** The lease expires now, whatever the leader does. */
   | { readonly do: 'expire-lease' }
-  /** The database is away, and comes back without its last batches and changes of leader. Rows of people stay. */
+  /**
+   * The database cannot be reached for a time, and then has lost its
+   * last batches and changes of leader. Rows that people wrote stay.
+   */
   | { readonly do: 'set-back'; readonly commits: number; readonly forMs: number }
 );
 
@@ -122,15 +131,15 @@ export type Mishaps = {
   readonly lagMs: number;
 };
 
-/** The longest times of commits, ms. What happens meanwhile waits for the next one. */
+/** The longest durations of commits, ms. Events during a commit wait for the next commit. */
 export type Commits = {
   readonly writeMs: number;
-  /** From the end of a commit until the coordinator knows of it. */
+  /** Time from the end of a commit until the coordinator knows of it. */
   readonly answerMs: number;
-  /** How often the disk stalls, as a probability per commit, and for how long. */
+  /** Probability for each commit that the disk stalls, and the duration of a stall. */
   readonly stalls: number;
   readonly stallMs: number;
-  /** How often the database accepts no writes, as a probability per commit. */
+  /** Probability for each commit that the database does not accept it. */
   readonly failures?: number;
 };
 
@@ -168,7 +177,7 @@ export type World = {
   readonly isPair?: boolean;
 };
 
-/** Nothing goes wrong. */
+/** Mishaps of a world in which nothing goes wrong. */
 export const CALM: Mishaps = {
   blip: 0,
   notRun: 0,
@@ -179,7 +188,7 @@ export const CALM: Mishaps = {
   lagMs: 1_000,
 };
 
-/** One region that works as it should. Stories state only their differences. */
+/** A world of one region in which all works. Stories contain only their differences from it. */
 export const QUIET: World = {
   seed: 1,
   id: 1,

@@ -5,9 +5,9 @@ import { simulate } from '../simulation.ts';
 import { QUIET } from '../world.ts';
 import type { Mutation } from './mutations.ts';
 
-/* What is bundled with a coordinator that has a defect, see `mutants.ts`. */
+/* This file is bundled with a coordinator that has a defect, see `mutants.ts`. */
 
-/** The first failing world, or null. */
+/** The first failing world, and the number of worlds that ran until then; null: no world failed. */
 export type Finding = { readonly seed: number; readonly worlds: number; readonly kind: string } | null;
 
 /** Runs the defect's story, or random worlds from the seed `first` until one fails. Returns the oracle's finding. */

@@ -7,16 +7,16 @@ import type { Finding, firstFinding } from './mutant.ts';
 import { MUTATIONS, type Mutation, mutated, sourceOf } from './mutations.ts';
 
 /*
- * Entry of a process for coordinators that have a defect, one after the other. Each is a bundle of the sources, which
- * begins with nothing of the one before. A process for each would load all the sources anew, which takes longer than
- * the worlds that find a defect.
+ * The entry of a process that runs coordinators with a defect, one after the other. Each of
+ * them is a bundle of all sources, so it shares no state with the one before. If each had a
+ * process of its own, loading the sources would take longer than the worlds that find a defect.
  *
  *     mutants.ts <first seed> <worlds>
  */
 
-/** What the process is asked: the number of a mutation. */
+/** A message to the process: the number of a mutation. */
 export type Asked = number;
-/** What it answers; null: the oracle finds nothing. */
+/** The answer of the process. `finding` null: the oracle finds nothing. */
 export type Answered = { readonly number: number; readonly finding: Finding };
 
 const [first, worlds] = process.argv.slice(2).map(Number) as [number, number];
@@ -24,7 +24,7 @@ const folder = await mkdtemp(join(tmpdir(), 'svc-mutants-'));
 const sources = new Set(MUTATIONS.map((mutation) => fileURLToPath(sourceOf(mutation))));
 let present: Mutation | null = null;
 
-/** The sources with the present defect. Packages that are not ours are loaded once, as they are. */
+/** Loads the sources with the present defect. Packages of others are not bundled. */
 const defects: Plugin = {
   name: 'mutated',
   setup({ onLoad, onResolve }) {

@@ -1,6 +1,6 @@
 import { CALM, type World } from '../world.ts';
 
-/** A text that occurs once in the file, and what replaces it. */
+/** A text that occurs once in the file (`from`), and the text that replaces it (`to`). */
 type Edit = { readonly from: string; readonly to: string };
 
 /** A deliberate defect: in a file of the coordinator's sources, one text replaces another. */
@@ -20,7 +20,7 @@ export function mutated(source: string, { from, to, and = [] }: Mutation): strin
   return [{ from, to }, ...and].reduce((text, edit) => text.replace(edit.from, () => edit.to), source);
 }
 
-/** The file with the defect's place. */
+/** The URL of the file in which the defect is made. */
 export function sourceOf({ file }: Mutation): URL {
   return new URL(`../../../packages/coordinator/src/${file}`, import.meta.url);
 }
@@ -29,7 +29,7 @@ const THREE = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
 const [A, B, C] = THREE;
 const PERIOD = 30_000;
 
-/** A pass that comes after the failure of the next slot: the agent died with the job on its way. */
+/** A pass is reported after the failure of the next slot, because the agent died with the job on its way. */
 const LATE_PASS: Partial<World> = {
   seed: 4,
   periodMs: PERIOD,
@@ -40,7 +40,10 @@ const LATE_PASS: Partial<World> = {
   moves: [{ at: 130_000, do: 'stop-agent', region: A, forMs: 8_000 }],
 };
 
-/** A target that is down for good from its fourth slot on, of a monitor whose errors need so many slots in a row. */
+/**
+ * A target is down from its fourth slot until the end.
+ * Errors of the monitor need `confirmAfter` slots in a row.
+ */
 function downFor(confirmAfter: number, moves: World['moves']): Partial<World> {
   return {
     seed: 11,
@@ -56,8 +59,8 @@ function downFor(confirmAfter: number, moves: World['moves']): Partial<World> {
 }
 
 /**
- * Checks of a degraded monitor hang from the eighth slot on, and many do not run. Its last vote expires while the check
- * that makes a row of one is under way.
+ * Checks of a degraded monitor hang from the eighth slot on, and many checks do not run. The
+ * last vote expires after one slot of a row of two, while the next check is in progress.
  */
 const AGED_IN_A_ROW: Partial<World> = {
   seed: 6,
@@ -74,7 +77,10 @@ const AGED_IN_A_ROW: Partial<World> = {
   ],
 };
 
-/** Both regions fail in one slot, which two must confirm. A third region joins with the next one, and all pass. */
+/**
+ * Both regions fail in one slot, but an error needs two slots in a row.
+ * A third region joins with the next slot, in which all regions pass.
+ */
 const JOINED_IN_A_ROW: Partial<World> = {
   ...downFor(2, [{ at: 4 * PERIOD + 10_000, do: 'change-regions', regions: THREE }]),
   lengthMs: 12 * PERIOD,
@@ -82,7 +88,10 @@ const JOINED_IN_A_ROW: Partial<World> = {
   troubles: [{ from: 4 * PERIOD, until: 4 * PERIOD + 15_000, regions: null, sees: 'refused', flapMs: 0 }],
 };
 
-/** The clock is set back while nothing runs, and a second start comes when the time of the slots of before has come. */
+/**
+ * The clock is set back while no coordinator runs. The second
+ * start comes when the clock has reached the former slots again.
+ */
 const SET_BACK: Partial<World> = {
   seed: 7_212_986,
   id: 398_275,
@@ -97,7 +106,10 @@ const SET_BACK: Partial<World> = {
   ],
 };
 
-/** What was cast at the end of a slot expires at the end of another one. Reports are lost, and many checks do not run. */
+/**
+ * Votes that were cast at the end of one slot expire at the end
+ * of another slot. Reports are lost, and many checks do not run.
+ */
 const AGED_AT_THE_END_OF_A_SLOT: Partial<World> = {
   seed: 42,
   id: 42,
@@ -110,7 +122,10 @@ const AGED_AT_THE_END_OF_A_SLOT: Partial<World> = {
   mishaps: { ...CALM, notRun: 0.6, forgotten: 0.2 },
 };
 
-/** A late report ends an error, and is of a backlog. A vote ages before the backlog is over, while the next check is under way. */
+/**
+ * A late report ends an error, and its age begins a hold. A vote
+ * expires before the hold is over, while the next check is in progress.
+ */
 const AGED_IN_A_HOLD: Partial<World> = {
   seed: 3_540,
   id: 1,
@@ -127,8 +142,8 @@ const AGED_IN_A_HOLD: Partial<World> = {
 };
 
 /**
- * One region failed in the slot before the coordinator ended. Another failed in the slot that is read at the start,
- * whose time was over long before.
+ * One region failed in the slot before the coordinator ended. Another region failed
+ * in the next slot, whose period was over long before the start reads its report.
  */
 const HALF_READ: Partial<World> = {
   seed: 1,
@@ -144,7 +159,10 @@ const HALF_READ: Partial<World> = {
   moves: [{ at: 5 * PERIOD - 2_000, do: 'restart', downMs: 40_000, isBeforeCommit: false }],
 };
 
-/** One region has reported a failure at 126.7 s when the coordinator is killed. The other one's check still runs. */
+/**
+ * One region has reported a failure when the coordinator is
+ * killed at 126.7 s. The check of the other region still runs.
+ */
 const HALF_REPORTED: Partial<World> = {
   seed: 1,
   periodMs: PERIOD,
@@ -159,7 +177,10 @@ const HALF_REPORTED: Partial<World> = {
   moves: [{ at: 4 * PERIOD + 6_720, do: 'restart', downMs: 5_000, isBeforeCommit: false }],
 };
 
-/** Checks take longer than three periods, so each report is late. The coordinator is killed between two of them. */
+/**
+ * Checks take longer than three periods, so each report
+ * is late. The coordinator is killed between two reports.
+ */
 const LATE_REPORTS: Partial<World> = {
   seed: 1,
   periodMs: PERIOD,
@@ -185,7 +206,9 @@ const SECOND_NOT_RUN: Partial<World> = {
   moves: [{ at: 2_504, do: 'roll-agent', region: C }],
 };
 
-/** The leader stands still between a commit and its acknowledgement. The other one leads meanwhile. */
+/**
+ * The leader stands still between a commit and its acknowledgement. Meanwhile, the other coordinator leads.
+ */
 const ANSWERED_LATE: Partial<World> = {
   seed: 1,
   periodMs: PERIOD,
@@ -198,7 +221,10 @@ const ANSWERED_LATE: Partial<World> = {
   moves: [{ at: 3 * PERIOD, do: 'freeze', forMs: 20_000, isUnanswered: true }],
 };
 
-/** The second take of the lease is lost, and made again by the other coordinator while the first one is cut off. */
+/**
+ * The database loses the second take of the lease. The other
+ * coordinator takes the lease again, while the first one stands still.
+ */
 const TAKEN_AGAIN: Partial<World> = {
   seed: 1,
   periodMs: PERIOD,
@@ -215,7 +241,9 @@ const TAKEN_AGAIN: Partial<World> = {
   ],
 };
 
-/** A region is removed and declared again. A slot of before fails after the next one was given. */
+/**
+ * A region is removed and declared again. The check of an earlier slot fails after the next slot was given.
+ */
 const DECLARED_AGAIN: Partial<World> = {
   seed: 72_001_840,
   id: 693_758,
@@ -232,7 +260,7 @@ const DECLARED_AGAIN: Partial<World> = {
 
 const HOUR = 3_600_000;
 
-/** In a maintenance window the target goes down for hours. */
+/** The target goes down in a maintenance window, for hours. */
 const DOWN_IN_WINDOW: Partial<World> = {
   lengthMs: 10 * HOUR,
   channels: ['webhook'],
@@ -261,7 +289,7 @@ const JUMPED_WINDOW: Partial<World> = {
   moves: [...(DOWN_IN_WINDOW.moves ?? []), { at: 5 * HOUR - 100_000, do: 'set-wall-clock', byMs: 300_000 }],
 };
 
-/** A window is set to end 0.2 s after its change, which takes longer to be written. */
+/** A change lets a window end 0.2 s later. Writing the change takes longer than that. */
 const ENDED_WHILE_WRITTEN: Partial<World> = {
   ...DOWN_IN_WINDOW,
   seed: 2,
@@ -281,7 +309,7 @@ const ENDED_IN_DOWNTIME: Partial<World> = {
   ],
 };
 
-/** The coordinator is away while votes age, and the checks of the first slot after it come late. */
+/** The coordinator is down while votes age. The checks of the first slot after the start are late. */
 const AGED_IN_DOWNTIME: Partial<World> = {
   seed: 2,
   id: 996_105,
@@ -294,7 +322,9 @@ const AGED_IN_DOWNTIME: Partial<World> = {
   moves: [{ at: 69_162, do: 'restart', downMs: 90_640, isBeforeCommit: true }],
 };
 
-/** One of two regions loses its agent, and the other one often cannot run its checks. Commits take seconds. */
+/**
+ * One of two regions loses its agent, and the other region often cannot run its checks. Commits take seconds.
+ */
 const AGED_WHILE_WRITTEN: Partial<World> = {
   seed: 108,
   id: 844_119,
@@ -313,7 +343,7 @@ const AGED_WHILE_WRITTEN: Partial<World> = {
   commits: { writeMs: 2_755, answerMs: 1_000, stalls: 0, stallMs: 8_000 },
 };
 
-/** The period becomes a sixth of what it was. */
+/** The period is shortened to a sixth. */
 const SHORTER_PERIOD: Partial<World> = {
   seed: 22,
   id: 927_006,
@@ -373,7 +403,10 @@ const LINKED_AGAIN: Partial<World> = {
   ],
 };
 
-/** In an outage the monitor gets other regions, of which most have no agent: its status is unknown for a while. */
+/**
+ * In an outage other regions are declared, most of them
+ * without an agent. So the status is `unknown` for a while.
+ */
 const UNKNOWN_IN_OUTAGE: Partial<World> = {
   seed: 191,
   id: 325_279,

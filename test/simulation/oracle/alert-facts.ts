@@ -7,24 +7,36 @@ import { isQuorum } from './rule.ts';
 
 type Outcome = 'passed' | 'degraded' | 'failed';
 
-/** What is known beside the alert. */
+/** The known facts with which an alert is compared. */
 export type Known = {
-  /** When each status began that there was, epoch ms; null: it is not known. */
+  /** The last statuses, each with its beginning, epoch ms; null: the beginnings are not known. */
   readonly begins: readonly Began[] | null;
-  /** When the incident of the key began, epoch ms; undefined: there was none; null: a start may not know it. */
+  /**
+   * Returns when the incident with this key began, epoch ms; undefined:
+   * there was no such incident; null: a start may not know the beginning.
+   */
   readonly beginOf: (key: string) => number | undefined | null;
   readonly quorum: Quorum;
   readonly electorate: ReadonlySet<Region>;
-  /** Whether several slots in a row make a status: `degraded` may be of slots before the newest. */
+  /**
+   * Whether several slots in a row make a status. The status
+   * `degraded` may then follow from slots before the newest one.
+   */
   readonly hasRows: boolean;
 };
 
-/** A status, and when it began, epoch ms. `isNew`: with what was evaluated together with the alert, and none came after it. */
+/**
+ * A status, and when it began, epoch ms. `isNew`: it began in the
+ * evaluation that made the alert, as the only change of status.
+ */
 export type Began = { readonly status: MonitorStatus; readonly at: number; readonly isNew: boolean };
 
-/** "Payload facts come from the newest vote that supports the verdict"; an alert says when, since when, and what each region said. */
+/**
+ * Checks the facts in alerts. "Payload facts come from the newest vote that supports the
+ * verdict." An alert says when its status and its incident began, and what each region reported.
+ */
 export class AlertFacts {
-  /** What each region reported first about a slot. */
+  /** The first outcome of each region, by slot. */
   readonly #reported = new Map<number, Map<Region, Outcome>>();
   /** The incident of each channel's last alert, until it recovers. */
   readonly #incidents = new Map<number, string>();
@@ -36,7 +48,7 @@ export class AlertFacts {
     this.#reported.set(slot, ofSlot);
   }
 
-  /** Answers the first fault in an alert; null: none. */
+  /** Returns the first fault in an alert; null: there is no fault. */
   fault({ channel, alert, isClosure }: Announcement, known: Known): string | null {
     if (alert === undefined) return null;
     const incident = this.#incidents.get(channel);
@@ -49,7 +61,7 @@ export class AlertFacts {
     return fault === null ? null : `channel ${channel} was told ${alert.status}: ${fault}`;
   }
 
-  /** The channel begins anew: it is not linked any more, or its incident was ended. */
+  /** Forgets the incident of a channel that was unlinked, or whose incident was ended. */
   forget(channel: number): void {
     this.#incidents.delete(channel);
   }
@@ -79,7 +91,7 @@ export class AlertFacts {
   }
 }
 
-/** An incident began no later than the status that it is told with, whatever the clock was. */
+/** An incident begins no later than the status of the alert, even if a clock was set. */
 function beginFault({ since, at }: Alert): string | null {
   return (since ?? 0) > at ? `the incident since ${since}, dated ${at}` : null;
 }
@@ -98,7 +110,7 @@ function statusFault(
   const isEnough = (votes: number) => isQuorum(votes, regions.length, { quorum, electorate });
   const isMade =
     status === 'recovered' ? !isEnough(troubled) : status === 'error' ? isEnough(failed) : isEnough(troubled);
-  // Later, some of the votes may have aged.
+  // An alert that is sent later may have fewer votes, because some of them have aged.
   if (begin?.isNew === true && !isMade && !(hasRows && status === 'degraded'))
     return `by ${failed} failed and ${troubled - failed} degraded of ${regions.length}`;
   const supports = status === 'recovered' ? 'passed' : status === 'error' ? 'failed' : 'degraded';

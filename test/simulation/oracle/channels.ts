@@ -11,7 +11,7 @@ type Told = 'active' | 'degraded' | 'error';
  */
 export class Channels {
   announcements = 0;
-  /** The last announcement to each linked channel; `active` is announced at birth. */
+  /** The last status that was announced to each linked channel. A new link begins with `active`. */
   readonly #told = new Map<number, { kind: ChannelKind; told: Told }>();
 
   linked(channel: number, kind: ChannelKind): void {
@@ -23,12 +23,15 @@ export class Channels {
   }
 
   /**
-   * Records announcements. Answers the first fault in them, given these statuses; null: none.
+   * Records announcements. Returns the first fault in them; null: there is no fault.
    *
-   * "Deleting, deactivating or unlinking during an incident resolves it on incident kinds and sends others nothing."
+   * "Deleting, deactivating or unlinking during an incident
+   * resolves it on incident kinds and sends others nothing."
    *
-   * @param ended    the channels whose incident people have ended, beside what else was evaluated together
-   * @param relinked those of them that are linked again, and may be told the present status after that end
+   * @param statuses the statuses that may be announced
+   * @param ended the channels whose incident was ended by a change of the declaration in this evaluation
+   * @param relinked the channels among `ended` that are linked
+   *   again. After the end, they may be told the present status
    */
   announced(
     news: readonly Announcement[],
@@ -59,7 +62,7 @@ export class Channels {
     return null;
   }
 
-  /** The channel is of this kind from now on. Null: it is not linked any more. */
+  /** Sets the kind of a channel. Null: the channel is not linked any more. */
   become(channel: number, kind: ChannelKind | null): void {
     const known = this.#told.get(channel);
     if (kind === null) this.#told.delete(channel);
@@ -79,7 +82,8 @@ export class Channels {
       return isDue ? null : `channel ${channel} (${known.kind}) was told of an end that nobody made`;
     }
     const told: Told = status === 'recovered' ? 'active' : status;
-    // Other kinds are not told that people ended the incident, and may be told the same again.
+    // Channels of other kinds are not told that the incident
+    // was ended, so they may be told the same status again.
     if (known.told === told && !ended.has(channel)) return `channel ${channel} was told ${status} twice`;
     if (!statuses.has(told))
       return `channel ${channel} was told ${status} in status ${[...statuses].join(', ')}`;
@@ -87,7 +91,10 @@ export class Channels {
     return null;
   }
 
-  /** "`unknown` is never announced and never clears an announcement"; every other status is known to all channels. */
+  /**
+   * Returns what a channel was not told, although all channels must know the status; null:
+   * nothing is missing. "`unknown` is never announced and never clears an announcement."
+   */
   missing(status: MonitorStatus): string | null {
     if (status === 'unknown') return null;
     for (const [channel, { told }] of this.#told) {

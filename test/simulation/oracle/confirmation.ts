@@ -1,7 +1,7 @@
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 
 type Said = Exclude<MonitorStatus, 'unknown'>;
-/** Instants of the slots' clock between which a thing was so for the first time, epoch ms. */
+/** Bounds on the instant at which something began, epoch ms on the slots' clock. */
 export type Span = { readonly from: number; readonly until: number };
 type Decided = { readonly slot: number; readonly says: Said; readonly since: Span };
 
@@ -16,20 +16,25 @@ const BADNESS: Readonly<Record<Said, number>> = { active: 0, degraded: 1, error:
  */
 export class Confirmation {
   #slots: Decided[] = [];
-  /** Slots that must follow before those of the service are known again. */
+  /**
+   * Number of slots that must still follow until the slots of the service are known again; 0: they are known.
+   */
   #inDoubt = 0;
 
   get isDoubted(): boolean {
     return this.#inDoubt > 0;
   }
 
-  /** What was said so far was about something else. */
+  /** Forgets all slots, because they were about another check. */
   end(): void {
     this.#slots = [];
     this.#inDoubt = 0;
   }
 
-  /** "Slots after `newest` are set aside", and what lies ahead of the present was said by now. */
+  /**
+   * Handles a start: "slots after `newest` are set aside".
+   * A verdict that is dated after `now` is dated at `now`.
+   */
   restarted(newest: number, now: number): void {
     this.#slots = this.#slots
       .filter(({ slot }) => slot <= newest)
@@ -39,7 +44,13 @@ export class Confirmation {
       }));
   }
 
-  /** @param slot null: it is what the newest slot says from now on, as with every late report about an older one */
+  /**
+   * Adds the verdict of a slot.
+   *
+   * @param slot null, or an older slot than the newest one: the newest slot has this verdict from now on
+   * @param since when the slot first had this verdict
+   * @param isDoubted whether the votes are in doubt
+   */
   said(
     says: Said,
     slot: number | null,
@@ -64,17 +75,19 @@ export class Confirmation {
     }
   }
 
-  /** What is not known of the status makes the row unknown too. */
+  /** Marks the row of slots as unknown, because the votes are in doubt. */
   doubt({ confirmAfter, recoverAfter }: LiveMonitor): void {
     const most = Math.max(confirmAfter, recoverAfter);
     this.#inDoubt = most === 1 ? 0 : most;
   }
 
   /**
-   * The status that follows, and when the row began that made it; null: one slot was enough. A row that is long enough
-   * only by the number of slots that is declared since began with its first slot all the same.
+   * Returns the status that follows from the slots, and when the row began
+   * that made it; null: one slot was enough. If a row is long enough only
+   * because fewer slots are declared now, it still began with its first slot.
    *
-   * @param isOpen whether an incident is open: after `unknown`, that decides whether a slot is a part of a row
+   * @param isOpen whether an incident is open. After `unknown`,
+   *   this decides whether a slot is a part of a row
    */
   after(
     says: Said,

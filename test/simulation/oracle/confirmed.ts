@@ -8,29 +8,31 @@ import { isFresh, isQuorum, SET_ASIDE_MS, votableMs } from './rule.ts';
 export const IN_TIME_MS = 1_000;
 
 /**
- * "A majority's failure about one slot is announced within 1 s of the report that makes it certain, whatever the
- * period, time-out and retries, unless one of its regions has since voted otherwise." It looks at reports alone, and
- * does not know which slots are open or decided. It judges monitors whose quorum is a majority or less.
+ * Checks that confirmed outages are announced. "A majority's failure about one slot is announced
+ * within 1 s of the report that makes it certain, whatever the period, time-out and retries,
+ * unless one of its regions has since voted otherwise." The check uses reports alone, and does
+ * not know which slots are open or decided. In place of the majority, it takes the quorum of the
+ * monitor. Monitors whose errors need several slots in a row are not checked here.
  */
 export class ConfirmedOutages {
   /**
-   * Number of outages that a majority confirmed while no `error` was announced, and of those that were not announced in
-   * time.
+   * Number of outages that a quorum confirmed while no `error` was announced.
+   * `unannounced`: number of them that were not announced in time.
    */
   confirmed = 0;
   unannounced = 0;
-  /** Regions that failed, by slot. */
+  /** The regions that reported a failure, by slot. */
   readonly #failed = new Map<number, Set<Region>>();
-  /** Newest slot about which a region said something else. */
+  /** For each region, the newest slot about which it reported another outcome than `failed`. */
   readonly #otherwise = new Map<Region, number>();
-  /** The slot whose majority waits for its announcement, and since when, monotonic ms. */
+  /** The slot whose failures wait for their announcement, and since when, monotonic ms; null: none waits. */
   #waiting: { slot: number; since: number } | null = null;
 
   /**
-   * A report was recorded, the first outcome of its region and slot.
+   * Handles a recorded report: the first outcome of its region about its slot.
    *
-   * @param isJudging whether the service must announce an outage that it confirms. A start need not, but what regions
-   *   say otherwise meanwhile is said.
+   * @param isJudging whether the service must announce an outage that this report confirms.
+   *   It need not during a start, but a pass that is reported during a start counts
    */
   reported(
     { region, result }: Told & { is: 'reported' },
@@ -41,7 +43,7 @@ export class ConfirmedOutages {
   ): void {
     const { monitor } = picture;
     const { slot, outcome, version } = result;
-    // `late` judges what several slots in a row must confirm.
+    // If several slots in a row must confirm a status, only the violation `late` applies.
     if (monitor !== null && monitor.confirmAfter > 1) return;
     if (monitor === null || !monitor.active || version !== monitor.version || outcome === 'not_run') return;
     if (outcome !== 'failed') {
@@ -62,15 +64,17 @@ export class ConfirmedOutages {
     this.confirmed += 1;
   }
 
-  /** Forgets the waiting majority: the votes are ended, or the service is down. */
+  /** Forgets the waiting failures, because votes were ended or the service is down. */
   excuse(): void {
     this.#waiting = null;
     this.#failed.clear();
   }
 
   /**
+   * Checks the failures that wait for an announcement.
+   *
    * @param status the status that the service shows until now
-   * @returns the outage that was not announced in time, in words
+   * @returns the outage that was not announced in time, in words; null: there is no such outage
    */
   check(status: MonitorStatus, picture: Picture, now: Now): string | null {
     const waiting = this.#waiting;
@@ -90,7 +94,7 @@ export class ConfirmedOutages {
     let failed = 0;
     for (const region of this.#failed.get(slot) ?? []) {
       if (!electorate.has(region) || (this.#otherwise.get(region) ?? 0) > slot) continue;
-      // What has aged counts for nothing.
+      // A vote that has aged does not count.
       const vote = picture.votes.get(region);
       if (vote === undefined || isFresh(vote, now.age)) failed += 1;
     }

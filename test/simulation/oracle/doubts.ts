@@ -2,34 +2,34 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { Now } from '../told.ts';
 
 /**
- * Regions whose vote is not known: which one the service has depends on what it has written. Nothing is judged until
- * each of them has voted anew, or until such a vote has aged.
+ * Regions whose vote is not known, because it depends on what the service had written. Nothing
+ * is judged until each of these regions has voted again, or until its unknown vote has aged.
  */
 export class Doubts {
-  /** On the clock of votes, ms. */
   readonly #times = new Map<Region, readonly { readonly from: number; readonly until: number }[]>();
 
-  /** Regions and slots. */
+  /** Pairs of region and slot, see {@link ahead}. */
   readonly #ahead = new Set<string>();
 
   /**
-   * @param until on the clock of votes, ms
-   * @param from  the same
+   * Records that the region's vote is not known from `from`
+   * to `until`. Both are ms on the clock by which votes age.
    */
   add(region: Region, until: number, from = Number.NEGATIVE_INFINITY): void {
     this.#times.set(region, [{ from, until }]);
   }
 
-  /** Beside what is not known of the region's vote already. */
+  /** Records a further time in which the region's vote is not known. */
   addAlso(region: Region, from: number, until: number): void {
     this.#times.set(region, [...(this.#times.get(region) ?? []), { from, until }]);
   }
 
   /**
-   * It is not known when the region's vote was cast within the next while: it counts, and may count for longer than is known.
+   * Records that it is not known when the region's vote is cast: up to `until`.
+   * So it is not known either when the vote ages: from `freshUntil` on.
    *
-   * @param until      as of {@link add}
-   * @param freshUntil the earliest instant at which it ages, on the clock of votes, ms
+   * @param until as in {@link add}
+   * @param freshUntil the earliest instant at which the vote ages, ms on the clock by which votes age
    */
   addLater(region: Region, until: number, freshUntil: number): void {
     this.#times.set(region, [
@@ -38,7 +38,7 @@ export class Doubts {
     ]);
   }
 
-  /** The times in which the region's vote is not known begin sooner and end later by so much, ms. */
+  /** Lets the times in which the region's vote is not known begin earlier and end later. */
   widen(region: Region, soonerMs: number, laterMs: number): void {
     const times = this.#times.get(region) ?? [];
     this.#times.set(
@@ -48,20 +48,21 @@ export class Doubts {
   }
 
   /**
-   * A report about a slot far ahead is set aside, but recorded. When the slot is given again in its time, "the first that
-   * is not `not_run` stays": the report of then may be a repeat.
+   * Records a report about a slot far ahead of the clock. The report is recorded,
+   * but is no vote. When the slot is given again in its time, "the first that is
+   * not `not_run` stays", so the later report may count as a repetition.
    */
   ahead(region: Region, slot: number): void {
     this.#ahead.add(`${region} ${slot}`);
   }
 
-  /** The region has voted anew, unless its report may be a repeat. */
+  /** Handles a new vote of the region. It ends the doubt, unless its report may count as a repetition. */
   cast({ region, slot }: { readonly region: Region; readonly slot: number }): void {
     if (this.#ahead.has(`${region} ${slot}`)) this.add(region, Number.POSITIVE_INFINITY);
     else this.#times.delete(region);
   }
 
-  /** All votes are ended. */
+  /** Ends all doubts, because all votes were ended. */
   endAll(): void {
     this.#times.clear();
   }

@@ -5,10 +5,10 @@ export type RegionsWithAgents = { hadAgentWithin24h(region: Region): boolean };
 /** "The electorate is the monitor's regions that had an agent within 24 h, each from the first slot it was given." */
 export class Electorate {
   readonly #presence: RegionsWithAgents;
-  /** Regions that were given a decided slot, and those that were given an open one. */
+  /** Regions that were given a decided slot. `given`: regions that were given any slot, decided or not. */
   readonly #entered = new Set<Region>();
   readonly #given = new Set<Region>();
-  /** The monitor's regions; null: any. */
+  /** The regions that the monitor declares; null: all regions. */
   #declared: readonly Region[] | null = null;
 
   constructor(presence: RegionsWithAgents) {
@@ -19,21 +19,21 @@ export class Electorate {
     this.#declared = regions;
   }
 
-  /** Removed regions were given nothing any more. */
+  /** Removes the regions that are not declared any more. If they are declared again, they count as new. */
   drop(declared: ReadonlySet<Region>): void {
     for (const regions of [this.#entered, this.#given]) {
       for (const region of regions) if (!declared.has(region)) regions.delete(region);
     }
   }
 
-  /** The regions were given a slot that is not decided. */
+  /** Records that the regions were given a slot, which is not decided yet. */
   gave(regions: Iterable<Region>): void {
     for (const region of regions) this.#given.add(region);
   }
 
   /**
-   * A slot of the regions is decided. "A region that had no agent for 24 h when a slot is decided enters again with its
-   * next slot." Returns the new ones among them.
+   * Records that a slot of the regions is decided. "A region that had no agent for 24 h when a slot is
+   * decided enters again with its next slot." Returns the regions that were not in the electorate before.
    */
   enter(regions: Iterable<Region>): Region[] {
     const joining = [...regions].filter((region) => !this.#entered.has(region));
@@ -43,17 +43,20 @@ export class Electorate {
     return joining;
   }
 
-  /** The regions whose votes count, with these as if their slot were decided. */
+  /** The regions whose votes count. The regions in `joining` count as if their slot were decided. */
   now(joining: Iterable<Region> = []): Set<Region> {
     return this.#among([...this.#entered, ...joining]);
   }
 
-  /** Includes the regions of slots that are not decided, because they may still vote otherwise. */
+  /**
+   * The electorate with all regions that were given a slot, because
+   * the regions of undecided slots may still vote otherwise.
+   */
   widest(): Set<Region> {
     return this.now(this.#given);
   }
 
-  /** Everyone who may ever be given a slot. */
+  /** The regions that may be given a slot. */
   possible(): Set<Region> {
     return this.#among(REGIONS);
   }

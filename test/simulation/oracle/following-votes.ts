@@ -3,9 +3,12 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { Now } from '../told.ts';
 import { isFresh, type Vote, votableMs } from './rule.ts';
 
-/* How the vote of a region becomes another one. Like the rule, it is written from the sentences of the decisions. */
+/*
+ * The rules by which a new report changes the vote of a region. Like the
+ * rule of the verdict, they are written from the sentences of the decisions.
+ */
 
-/** Time after a pass for which the target is believed to have been up for the region, ms. */
+/** Time after the end of a passed or degraded check for which the target counts as up in the region, ms. */
 const UP_AFTER_PASS_MS = 5_000;
 
 /** Whether a report about the slot is so old that it says nothing about now. */
@@ -14,9 +17,10 @@ export function isTooOld(slot: number, { periodMs, longestCheckMs }: LiveMonitor
 }
 
 /**
- * The vote of a newer slot, after the region's last one. A failure begins with its slot. It begins earlier, with the
- * run of failures that it continues, unless the last of them has aged and no region may report about its slot any more.
- * It begins 5 s after the region's last pass while that pass still counts.
+ * Returns the vote about a newer slot than that of the region's last vote. A failure begins with
+ * its slot, with two exceptions. If the last vote is a failure, the new failure continues its run,
+ * unless the last vote has aged and is too old for further reports. If the last vote is no failure
+ * and has not aged, the new failure begins 5 s after the end of that check, if this is earlier.
  */
 function following(before: Vote, vote: Vote, monitor: LiveMonitor | null, now: Now): Vote {
   if (vote.outcome !== 'failed') return vote;
@@ -30,7 +34,10 @@ function following(before: Vote, vote: Vote, monitor: LiveMonitor | null, now: N
   return { ...vote, upSlot, downFrom: Math.min(vote.slot, before.endedAt + UP_AFTER_PASS_MS) };
 }
 
-/** A late report about an older slot makes the run of failures longer, or breaks it when it is a pass. */
+/**
+ * Returns the vote after a late report about an older slot. A late failure may
+ * lengthen the run of failures. Any other late report ends the run before its slot.
+ */
 function afterLate(vote: Vote, late: Vote): Vote {
   if (vote.outcome !== 'failed' || late.slot <= vote.upSlot || late.slot >= vote.slot) return vote;
   if (late.outcome === 'failed') {
@@ -40,7 +47,7 @@ function afterLate(vote: Vote, late: Vote): Vote {
   return { ...vote, upSlot: late.slot, downFrom: Math.max(vote.downFrom, since) };
 }
 
-/** "Never in place of a newer slot's vote." Returns whether the region's vote has changed. */
+/** Casts a vote: "never in place of a newer slot's vote". Returns whether the region's vote has changed. */
 export function castInto(
   votes: Map<Region, Vote>,
   vote: Vote,
@@ -57,7 +64,7 @@ export function castInto(
   return next !== before;
 }
 
-/** What a region that is missing would say. Nobody knows how long its check has taken. */
+/** The vote of a missing region with this outcome. Nobody knows how long its check has taken. */
 export function supposed(region: Region, outcome: Vote['outcome'], slot: number): Vote {
   const never = Number.POSITIVE_INFINITY;
   return {

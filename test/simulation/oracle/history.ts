@@ -5,14 +5,20 @@ import type { Began } from './alert-facts.ts';
 
 const DAY_MS = 86_400_000;
 
-/** "Uptime is time-weighted between verdicts": the history of a world, checked as a whole at its end. */
+/**
+ * The changes of status of a world. Each change is checked when it comes, and
+ * the times of all days at the end: "uptime is time-weighted between verdicts".
+ */
 export class History {
   #transitions: Transition[] = [];
   #status: MonitorStatus = 'unknown';
   #at = 0;
-  /** The service has started after the system's clock was set. Earlier changes may be dated in the future. */
+  /**
+   * Whether the service has started after the system's clock was
+   * set, so that earlier changes may be dated in the future.
+   */
   mayLieAhead = false;
-  /** The last change lay ahead at a start. */
+  /** Whether the last change was dated in the future at the last start. */
   #isAhead = false;
 
   /** When the last change was, epoch ms. */
@@ -20,20 +26,26 @@ export class History {
     return this.#at;
   }
 
-  /** The monitor is declared at this instant, on the slots' clock: it is unknown since then. */
+  /**
+   * Records that the monitor was declared at this instant,
+   * on the slots' clock. Its status is `unknown` since then.
+   */
   declared(now: number): void {
     this.#at = now;
   }
 
-  /** The service has started at this instant, on the slots' clock. */
+  /** Records a start of the service at this instant, on the slots' clock. */
   restarted(now: number): void {
     if (this.#at > now) this.#isAhead = true;
   }
 
-  /** Follows the history: each change begins where the one before it ended. */
+  /**
+   * Adds a change. Returns what is wrong with it; null: it begins
+   * where the change before it ended, and is dated correctly.
+   */
   add(transition: Transition, now: number): string | null {
     const { from, to, at } = transition;
-    // Changes that a clock ahead dated get the date of the first change that follows.
+    // If a clock that was ahead dated earlier changes, they get the date of the first change that follows.
     if (this.#isAhead && this.#at > at) {
       this.#transitions = this.#transitions.map((each) => (each.at > at ? { ...each, at } : each));
       this.#at = at;
@@ -47,8 +59,10 @@ export class History {
   }
 
   /**
-   * The status before these last changes and those that they made, with their begins; null: a start has dated one anew. What a
-   * window held, or a new channel, is told before the changes that follow.
+   * Returns the status before these changes, which are the last ones, and the statuses that they made, each
+   * with its beginning; null: a start may have dated a status again. The status before the changes is
+   * included, because a channel may be told it in the same evaluation, at the end of a window or after a new
+   * link.
    */
   beginsOf(news: readonly Transition[]): readonly Began[] | null {
     if (this.mayLieAhead) return null;
@@ -70,7 +84,7 @@ export class History {
     slackMs: number,
   ): string | null {
     if (first?.to !== 'unknown' || tooFewAt === null || told.some(({ is }) => is === 'declared')) return null;
-    // Ages are not whole.
+    // Ages are not whole milliseconds.
     if (Math.abs(first.at - tooFewAt) <= slackMs + 1) return null;
     return `unknown since ${first.at}, the votes were too few at ${tooFewAt}`;
   }
@@ -80,7 +94,7 @@ export class History {
     if (from === to) return 'nothing changed';
     if (!Number.isInteger(at)) return 'not a whole millisecond';
     if (at < this.#at) return `before the change of ${this.#at}`;
-    // A clock that was ahead by less than the tolerance dated a status; the next one has the same date.
+    // If a clock that was ahead by less than the tolerance dated a status, the next status has the same date.
     if (this.mayLieAhead && at === this.#at) return null;
     return at > now ? 'in the future' : null;
   }

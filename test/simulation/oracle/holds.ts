@@ -20,7 +20,10 @@ type Hold = {
   until: number;
   /** Latest end of the hold. */
   readonly latest: number;
-  /** Uncertainty of the hold, ms: the service may have ended it earlier by so much, or not have begun it. */
+  /**
+   * Uncertainty of the hold, ms: the service may have ended
+   * the hold earlier by this time, or may not have begun it.
+   */
   readonly doubtMs: number;
 };
 

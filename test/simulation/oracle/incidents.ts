@@ -2,36 +2,42 @@ import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { IncidentEnd, IncidentStart, Now, Told, Transition } from '../told.ts';
 import type { Span } from './confirmation.ts';
 
-/** What of a commit concerns incidents. */
+/** The parts of a commit that concern incidents. */
 export type IncidentNews = {
   readonly transitions: readonly Transition[];
   readonly opened: readonly IncidentStart[];
   readonly closed: readonly IncidentEnd[];
-  /** When rows of slots began that made a status, epoch ms. */
+  /** For each status that a row of slots made, when the row began, epoch ms. */
   readonly begins: readonly (Span & { readonly status: MonitorStatus })[];
-  /** The status after it. */
+  /** The status after the commit. */
   readonly status: MonitorStatus;
 };
 
 /**
- * "An incident runs from the first error or degraded to recovery and keeps one key for all its alerts." Deleting or
- * deactivating ends it too.
+ * Checks the incidents of a monitor. "An incident runs from the first error or degraded to recovery and
+ * keeps one key for all its alerts." A removal or deactivation of the monitor ends its incident too.
  */
 export class Incidents {
   /** When each incident began, epoch ms, by its key. */
   readonly #begun = new Map<string, number>();
   #open: string | null = null;
-  /** A clock that was set, or doubts about votes: the begin of a row is not known. */
+  /** Whether the beginnings of rows are not known, because a clock was set or votes are in doubt. */
   isDateUnknown = false;
-  /** Those that began in the future of a start. */
+  /** Keys of the incidents whose beginning was in the future at a start. */
   readonly #ahead = new Set<string>();
 
-  /** When the incident began, epoch ms; null: a clock that was ahead dated it; undefined: there was none of this key. */
+  /**
+   * Returns when the incident began, epoch ms; null: a clock that was
+   * ahead dated it; undefined: there was no incident with this key.
+   */
   beginOf(key: string): number | null | undefined {
     return this.#ahead.has(key) ? null : this.#begun.get(key);
   }
 
-  /** The service has started at this instant, on the slots' clock. What lies ahead of it began by now. */
+  /**
+   * Records a start of the service at this instant, on the slots'
+   * clock. Incidents with a later beginning now begin at this instant.
+   */
   restarted(now: number): void {
     for (const [key, at] of this.#begun) {
       if (at <= now) continue;
@@ -40,7 +46,7 @@ export class Incidents {
     }
   }
 
-  /** Follows a commit. Answers the first fault; null: none. */
+  /** Adds the incidents of a commit. Returns the first fault; null: there is no fault. */
   add(
     { transitions, opened, closed, status, begins }: IncidentNews,
     told: readonly Told[],

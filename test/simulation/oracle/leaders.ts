@@ -1,26 +1,27 @@
 import type { Announcement } from '../told.ts';
 
-/** A leader: one that has taken the lease. */
+/** A coordinator that has taken the lease. */
 export type Leader = { readonly term: string };
 
-/** A lease that has expired or was set back before its time may still be trusted for so long, ms. */
+/** Time for which a former leader may still trust a lease that was ended or set back early, ms. */
 const TRUSTED_MS = 3_500;
 
 /**
- * Judges who leads: "a leader that was replaced writes nothing and sends nothing", "each take has a term of its own", and
- * "an alert keeps one id however often it is derived". It knows the lease only by who took it last.
+ * Checks that a former leader does nothing: "a leader that was replaced writes nothing and sends
+ * nothing". Also checks that "each take has a term of its own", and that "an alert keeps one id
+ * however often it is derived". It knows the lease only by the coordinator that took it last.
  */
 export class Leaders {
   readonly #fault: (text: string, at: number) => void;
   readonly #now: () => number;
-  /** Who has taken the lease last; null: nobody. */
+  /** The coordinator that took the lease last; null: none has taken it. */
   current: Leader | null = null;
   readonly #terms = new Map<string, Leader>();
-  /** Until when a former leader may rightly trust its lease, monotonic ms. */
+  /** Instant until which a former leader may trust its lease, monotonic ms. */
   #trustedUntil = Number.NEGATIVE_INFINITY;
-  /** The id of each alert by what it is about, and the other way round. */
+  /** The id of each alert by its subject, and the subject of each alert by its id. */
   readonly #ids = new Map<string, string>();
-  /** How often each channel was unlinked: what it is told afterwards is new. */
+  /** Number of times that each channel was unlinked. An alert after an unlinking is a new alert. */
   readonly #links = new Map<number, number>();
 
   constructor(fault: (text: string, at: number) => void, now: () => number) {
@@ -34,23 +35,29 @@ export class Leaders {
     this.current = leader;
   }
 
-  /** A batch has become durable. */
+  /** Records that a batch of this leader has become durable. */
   written(leader: Leader): void {
     if (leader !== this.current) this.#violated('a former leader has written a batch');
   }
 
-  /** A job or an alert leaves the process, or might. */
+  /** Records that a job or an alert leaves the process of this leader, or may leave it. */
   sends(leader: Leader): void {
     if (leader !== this.current && this.#now() >= this.#trustedUntil)
       this.#violated('a former leader may send jobs and alerts');
   }
 
-  /** The lease was taken from its holder before the time that the holder was given. */
+  /**
+   * Records that the lease ended before the time that its holder
+   * was given, so the holder may still trust it for some time.
+   */
   mayBeTrusted(): void {
     this.#trustedUntil = this.#now() + TRUSTED_MS;
   }
 
-  /** The database has lost takes of the lease: the one with this term is the last now. */
+  /**
+   * Records that the database has lost the last takes of the lease. The
+   * take with this term is the last one now; null: no take is left.
+   */
   setBack(term: string | null): void {
     this.mayBeTrusted();
     this.current = this.#terms.get(term ?? '') ?? null;

@@ -1,38 +1,43 @@
 import type { Now, Window } from '../told.ts';
 
-/** The slots' clock is at most a tenth faster or slower than the monotonic one. */
+/** Maximum part by which the slots' clock is faster or slower than the monotonic clock. */
 const SLEW = 0.1;
 const DAY_MS = 86_400_000;
 
 /**
- * "During a window alerts are held; when it ends only a state that differs from the last announced is sent." A
- * world has one monitor, which all of its windows are for.
+ * Knows when maintenance windows hold alerts. "During a window alerts are
+ * held; when it ends only a state that differs from the last announced is
+ * sent." A world has one monitor, and all of its windows are for this monitor.
  */
 export class Maintenance {
   readonly #windows = new Map<number, Window>();
   #seen: Now | null = null;
-  /** When the slots' clock was seen to have jumped, or a change was committed, monotonic ms. */
+  /**
+   * The last instant at which a jump of the slots' clock was
+   * noticed, or a change of a window was committed, monotonic ms.
+   */
   #noticedAt = Number.NEGATIVE_INFINITY;
-  /** A change was evaluated, and its commit has not ended. */
+  /** Whether a change of a window was evaluated, and its commit has not ended. */
   #isChanging = false;
 
-  /** Null: the window is removed. */
+  /** Sets a window. Null: the window is removed. */
   set(number: number, window: Window | null): void {
     this.#isChanging = true;
     if (window === null) this.#windows.delete(number);
     else this.#windows.set(number, window);
   }
 
-  /** The service has started, and has read them. */
+  /** Replaces all windows, because the service has started and has read them. */
   setAll(windows: ReadonlyMap<number, Window>): void {
     this.#windows.clear();
     for (const [number, window] of windows) this.#windows.set(number, window);
   }
 
   /**
-   * Follows the clocks. It is called once at the beginning of each look.
+   * Notices jumps of the clock, and committed changes. Call
+   * it once at the beginning of each look of the oracle.
    *
-   * @param freeSince when the commit before it had ended, monotonic ms
+   * @param freeSince end of the previous commit, monotonic ms
    */
   look(now: Now, freeSince: number): void {
     const seen = this.#seen;
@@ -43,7 +48,7 @@ export class Maintenance {
     this.#seen = now;
   }
 
-  /** The service ended, and its clocks begin anew. */
+  /** Forgets the clocks, because the service ended. */
   forget(): void {
     this.#seen = null;
     this.#noticedAt = Number.NEGATIVE_INFINITY;
@@ -54,8 +59,8 @@ export class Maintenance {
   }
 
   /**
-   * Whether no window has held alerts for more than `timerMs`, by which the end of one may be noticed late. After a
-   * jump of the clock, and after the commit of a change, its end is noticed as late.
+   * Whether all windows ended more than `timerMs` ago. The service may notice the end of a window late by
+   * this time. It may notice an end as late after a jump of the clock, and after the commit of a change.
    */
   isOver({ slot, monotonic }: Now, timerMs: number): boolean {
     return monotonic > this.#noticedAt + timerMs && !this.#isCovered(slot - timerMs * (1 + SLEW), slot);

@@ -1,13 +1,21 @@
 import type { Region } from '@svc/shared/regions.ts';
 
-/** What the oracle notes when an evaluation ends. It is shown the outcome later: with its commit. */
+/**
+ * The facts that the oracle needs from the end of an evaluation. The
+ * outcome of the evaluation is shown to the oracle later, after its commit.
+ */
 export type Moment = {
   /** The regions that had an agent within 24 h. */
   readonly electable: ReadonlySet<Region>;
-  /** Whether a backlog forbids announcements. */
+  /** Whether a backlog holds announcements. */
   readonly isHeld: boolean;
-  /** Whether the last backlog was over long enough before, so that all channels know the status then. */
+  /**
+   * Whether the last backlog ended so long ago that all channels must know the status after this evaluation.
+   */
   readonly isOver: boolean;
-  /** Whether it was over so long before that they knew it already. */
+  /**
+   * Whether the last backlog ended so long ago that all
+   * channels must have known the status before this evaluation.
+   */
   readonly wasOver: boolean;
 };

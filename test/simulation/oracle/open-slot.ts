@@ -7,28 +7,28 @@ import { statusOf, type Vote } from './rule.ts';
 /** A slot that is not decided. */
 export type OpenSlot = {
   readonly slot: number;
-  /** Monotonic ms: one period has passed. */
+  /** When one period has passed since the slot, monotonic ms. */
   readonly endsAt: number;
   /**
-   * Regions that were given the slot; null: unknown, so that every region may have been given it, also for the first
-   * time.
+   * Regions that were given the slot; null: unknown. Then every
+   * region may have been given the slot, perhaps as its first slot.
    */
   given: Set<Region> | null;
-  /** Regions that nobody waits for. */
+  /** Regions for which the slot does not wait. */
   answered: Set<Region>;
-  /** Those of them that said so themselves, so that the slot was given to them. */
+  /** The regions in `answered` that have reported themselves, so that they were given the slot. */
   heard: Set<Region>;
   readonly reports: Vote[];
 };
 
-/** The slots of a monitor that are not decided, the oldest first, and up to where they are. */
+/** The undecided slots of a monitor, oldest first, and the newest decided slot. */
 export class OpenSlots implements Iterable<OpenSlot> {
   readonly #open: OpenSlot[] = [];
   #decidedSlot = 0;
   /** Reports about this slot or an older one never vote, because votes were ended since. */
   endedSlot = 0;
 
-  /** The newest slot that is decided; 0: none is. */
+  /** The newest decided slot; 0: no slot is decided. */
   get decidedSlot(): number {
     return this.#decidedSlot;
   }
@@ -37,7 +37,10 @@ export class OpenSlots implements Iterable<OpenSlot> {
     return this.#open.values();
   }
 
-  /** Who was given the slots that are not decided; nobody while that is not known of one of them. */
+  /**
+   * The regions that were given the undecided slots. The set is empty if
+   * it is not known for one of these slots which regions were given it.
+   */
   given(): Set<Region> {
     const given = new Set<Region>();
     for (const open of this.#open) {
@@ -47,7 +50,7 @@ export class OpenSlots implements Iterable<OpenSlot> {
     return given;
   }
 
-  /** It is decided, or never will be. */
+  /** Whether the slot is decided, or will never be decided. */
   isOver(slot: number): boolean {
     if (slot <= this.endedSlot) return true;
     return slot <= this.#decidedSlot && !this.#open.some((open) => open.slot === slot);
@@ -57,12 +60,12 @@ export class OpenSlots implements Iterable<OpenSlot> {
     return this.#open.some((open) => open.slot === slot);
   }
 
-  /** The open slot; it is opened when it is not known. */
+  /** Returns the open slot. Opens it if it is not known. */
   of(slot: number, periodMs: number, now: Now): OpenSlot {
     const known = this.#open.find((open) => open.slot === slot);
     if (known !== undefined) return known;
-    // "Or one period has passed": since the slot, which jobs may be "sent ahead of". A slot that is opened after that, by a
-    // report that nobody waited for, ends at once: "expiry from when it became a vote".
+    // "Or one period has passed": since the slot, because a job may be sent ahead of its slot. If a
+    // report opens the slot after that time, although nobody waited for it, the slot ends at once.
     const leftMs = Math.max(0, slot + periodMs - now.slot);
     const endsAt = now.monotonic + Math.min(2 * periodMs, leftMs);
     const open: OpenSlot = {
@@ -78,7 +81,7 @@ export class OpenSlots implements Iterable<OpenSlot> {
     return open;
   }
 
-  /** Takes the oldest slot that is decided, if there is one. */
+  /** Removes and returns the oldest slot that `isDecided` accepts; undefined: there is no such slot. */
   takeDecided(isDecided: (open: OpenSlot) => boolean): OpenSlot | undefined {
     const index = this.#open.findIndex(isDecided);
     if (index < 0) return undefined;
@@ -87,7 +90,7 @@ export class OpenSlots implements Iterable<OpenSlot> {
     return open;
   }
 
-  /** Slots after `newest` were given by a clock that was ahead. */
+  /** Removes the slots after `newest`, because a clock that was ahead gave them. */
   setAside(newest: number): void {
     const believed = this.#open.filter(({ slot }) => slot <= newest);
     this.#open.splice(0, this.#open.length, ...believed);
@@ -95,15 +98,18 @@ export class OpenSlots implements Iterable<OpenSlot> {
     if (this.endedSlot > newest) this.endedSlot = 0;
   }
 
-  /** Nothing is known of these slots any more. Those before a decided one are over. */
+  /**
+   * Removes slots that the service does not know any more. If a later slot is decided, they count as over.
+   */
   forget(isForgotten: (open: OpenSlot) => boolean): void {
     const known = this.#open.filter((open) => !isForgotten(open));
     this.#open.splice(0, this.#open.length, ...known);
   }
 
   /**
-   * No report about a slot so far votes any more. While the service starts, "a slot that nobody has reported by the restart
-   * is not known": one that lies ahead is none so far, and any other may have been given.
+   * Closes all slots so far: no report about them becomes a vote. During a start, "a slot
+   * that nobody has reported by the restart is not known". So during a start, a slot in the
+   * future without a report is not closed, and each slot before the present counts as given.
    */
   end(isStarting: boolean, now: Now): void {
     const isKnown = ({ slot, heard }: OpenSlot) => !isStarting || heard.size > 0 || slot < now.slot;
@@ -113,28 +119,37 @@ export class OpenSlots implements Iterable<OpenSlot> {
     this.#open.length = 0;
   }
 
-  /** No report about this slot or an older one votes any more. Nothing is open. */
+  /**
+   * Closes this slot and all older slots: no report about
+   * them becomes a vote. Call it only if no slot is open.
+   */
   endAt(slot: number): void {
     this.endedSlot = Math.max(this.endedSlot, slot);
     this.#decidedSlot = Math.max(this.#decidedSlot, slot);
   }
 }
 
-/** The region has said something about the slot, which was given to it therefore. */
+/** Records that the region has reported the slot. So the region was given the slot. */
 export function hear({ given, answered, heard }: OpenSlot, region: Region): void {
   given?.add(region);
   answered.add(region);
   heard.add(region);
 }
 
-/** A restart keeps all reports. Dispatch tells abstentions and given regions anew. */
+/**
+ * Handles a restart. The reports stay. Dispatch reports again
+ * which regions were given the slot, and which abstain.
+ */
 export function forgetAnswers(open: OpenSlot): void {
   open.given = null;
   open.answered = new Set(open.reports.map(({ region }) => region));
   open.heard = new Set(open.answered);
 }
 
-/** "A removed region's vote goes at once", also that of an open slot. */
+/**
+ * Removes the regions that are not declared any more: "a removed
+ * region's vote goes at once", also its report about an open slot.
+ */
 export function keepRegions(open: OpenSlot, declared: ReadonlySet<Region>): void {
   for (const regions of [open.given ?? new Set<Region>(), open.answered, open.heard]) {
     for (const region of regions) if (!declared.has(region)) regions.delete(region);
@@ -144,22 +159,24 @@ export function keepRegions(open: OpenSlot, declared: ReadonlySet<Region>): void
 }
 
 type Extreme = Vote['outcome'] | 'kept' | 'aged';
-/** Beside `passed`, from the one that differs most. */
+/** The answers that are compared with `passed`. The answer that is most likely to differ comes first. */
 const EXTREMES: readonly Extreme[] = ['failed', 'degraded', 'kept', 'aged'];
 
-/** What there is beside the slot. */
+/** The data on which the decision about a slot depends, beside the slot itself. */
 export type Standing = {
   readonly monitor: LiveMonitor | null;
   readonly votes: ReadonlyMap<Region, Vote>;
-  /** With the regions of the slot. */
+  /** The electorate with the regions that were given the slot. */
   readonly electorate: ReadonlySet<Region>;
   readonly status: MonitorStatus;
 };
 
 /**
- * "Or the missing ones cannot change the outcome." The extreme answers of the missing regions: all pass, all fail, all
- * abstain with their votes kept or aged. Beside those, the regions fail whose failures would share a moment, and no
- * other has a vote: one that fails apart from them makes their majority harder.
+ * Whether the slot is certain: "or the missing ones cannot change the outcome". The extreme answers
+ * of the missing regions give the same status: all pass, all are degraded, all fail, or all abstain
+ * with their votes kept or aged. For each moment at which failures may coincide, one more case is
+ * tried: the missing regions fail whose failure includes this moment, and the other missing regions
+ * have no vote. A failure apart from that moment would only make the quorum harder to reach.
  */
 export function isCertain(
   open: OpenSlot,
@@ -169,7 +186,7 @@ export function isCertain(
 ): boolean {
   const quorum = monitor?.quorum ?? 'majority';
   const cast = new Map(before);
-  // They count from when they become votes.
+  // Reports become votes only when the slot is decided, so they have not aged.
   const freshUntil = Number.POSITIVE_INFINITY;
   for (const vote of open.reports) castInto(cast, { ...vote, freshUntil }, monitor, now);
   const statusWith = (extreme: Extreme) => {

@@ -46,13 +46,13 @@ function monitor(): LiveMonitor {
   };
 }
 
-/** The service is told of it, and shows the status it has. */
+/** Shows the oracle an input of the service, which keeps its status. */
 function look(told: Told | null, announcements: Announcement[] = []): void {
   if (told?.is === 'reported') oracle.read(told.result, now());
   oracle.look(told === null ? [] : [told], { status, transitions: [], announcements }, now());
 }
 
-/** The service changes its status with what it is told. */
+/** Shows the oracle an input of the service, and a change to this status. */
 function change(told: Told, to: MonitorStatus, announcements: Announcement[] = []): void {
   const transition = { from: status, to, reason: 'test', at: BEGIN + clock };
   status = to;
@@ -77,7 +77,7 @@ function reported(slot: number, region: Region, outcome: Outcome): Told {
   return { is: 'reported', region, result, isOfferedAgain: false };
 }
 
-/** A slot in which all pass. */
+/** Shows the oracle a slot in which all regions pass. */
 function goodSlot(slot: number): void {
   clock = slot;
   look(opened(slot));

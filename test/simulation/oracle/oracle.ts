@@ -14,19 +14,19 @@ import type { Moment } from './moment.ts';
 import { Picture } from './picture.ts';
 
 export const VIOLATIONS = [
-  /** An outage that a majority confirmed about one slot was not announced in time. */
+  /** An outage that enough failures about one slot confirmed was not announced in time. */
   'unannounced',
-  /** The status is not, or too late, what the votes make. */
+  /** The status did not become the status that the votes make, or became it too late. */
   'late',
-  /** The status changed to what the votes do not make. */
+  /** The status changed to a status that the votes do not make. */
   'unfounded',
-  /** A verdict from nothing but failures of our own. */
+  /** A verdict followed from failures of svc alone. */
   'own-failure',
-  /** A channel was told twice, wrongly, or not at all. */
+  /** A channel was told a status twice, or a wrong status, or was not told the status. */
   'announcement',
-  /** The history does not follow from itself, or its times do not add up. */
+  /** A change of status in the history does not follow the change before it, or the times do not add up. */
   'history',
-  /** A slot was not given in time, or a region was left out of the first one. */
+  /** A slot was not given in time, or was given to too few regions. */
   'slots',
   /** A former leader wrote or sent something, an alert got a second id, or a result was lost. */
   'leaders',
@@ -34,30 +34,30 @@ export const VIOLATIONS = [
 export type ViolationKind = (typeof VIOLATIONS)[number];
 export type Violation = { readonly kind: ViolationKind; readonly at: number; readonly text: string };
 
-/** `electable` answers the regions that had an agent within 24 h, which is never changed afterwards. */
+/** `electable` returns the regions that had an agent within 24 h. The returned set never changes. */
 export type ElectableRegions = { electable(): ReadonlySet<Region> };
 
-/** What the service shows after a commit. */
+/** The state and the events that the service shows after a commit. */
 export type Seen = {
   readonly status: MonitorStatus;
   readonly transitions: readonly Transition[];
   readonly announcements: readonly Announcement[];
-  /** Incidents that began and ended; undefined: nothing is told of them. */
+  /** Incidents that began, and incidents that ended; undefined: they are not shown. */
   readonly opened?: readonly IncidentStart[];
   readonly closed?: readonly IncidentEnd[];
-  /** When the commit before it had ended, monotonic ms: nothing that came since waited for it. */
+  /** End of the previous commit, monotonic ms. Events after this instant did not wait for that commit. */
   readonly freeSince?: number;
 };
 
-/** What was evaluated together. */
+/** The expectations about one evaluation. */
 type Step = {
   /** The statuses that were expected one after the other. */
   readonly steps: ReadonlySet<MonitorStatus>;
-  /** The channels whose incident people have ended. */
+  /** The channels whose incident was ended by a change of the declaration. */
   readonly ended: ReadonlySet<number>;
-  /** Those of them that are linked again. */
+  /** The channels among `ended` that are linked again. */
   readonly relinked: ReadonlySet<number>;
-  /** Whether announcements were held throughout. */
+  /** Whether announcements were held during the whole evaluation. */
   readonly isHeld: boolean;
 };
 
@@ -73,7 +73,10 @@ export class Oracle {
   readonly channels = new Channels();
   readonly #holds = new Holds();
   readonly #maintenance = new Maintenance();
-  /** What the channels had not been told when the last look ended, because it was held; null: nothing. */
+  /**
+   * What the channels had not been told at the end of the last look,
+   * because announcements were held; null: they knew the status.
+   */
   #heldBack: string | null = null;
   readonly #history = new History();
   readonly #incidents = new Incidents();
@@ -84,33 +87,31 @@ export class Oracle {
   #wasClockSet = false;
   #startedAt = 0;
   /**
-   * A slot without a report at a restart is unknown afterwards (decision 0157). A report that is read at the
-   * start waits until dispatch has resumed, instead of voting at once. This is the time by which its vote
-   * ages later, ms.
+   * Time by which votes may age later because of the last restart, ms. A slot without a
+   * report at a restart is unknown afterwards (decision 0157). A report that is read at
+   * the start then waits until dispatch has resumed, instead of becoming a vote at once.
    */
   #waitedMs = 0;
-  /** Instant since which the status differs from the expected one, monotonic ms; null: it does not. */
+  /** Instant since which the status differs from the expected one, monotonic ms; null: it does not differ. */
   #wrongSince: number | null = null;
   /**
    * Instant before which nothing is judged, because the service is down or has just started, monotonic ms.
    */
   #judgeFrom = 0;
   readonly #presence: ElectableRegions;
-  /** Regions that had an agent within 24 h when the evaluation ended that is looked at. */
+  /** Regions that had an agent within 24 h at the end of the evaluation that is judged. */
   #electable: ReadonlySet<Region> = new Set();
-  /** When the commit before the last had ended, monotonic ms. */
+  /** End of the commit before the last one, monotonic ms. */
   #freeSince = Number.NEGATIVE_INFINITY;
 
-  /**
-   * @param isTargetFine whether only failures of our own can occur in the world
-   */
+  /** @param isTargetFine whether only svc itself can fail in the world */
   constructor(presence: ElectableRegions, { isTargetFine }: { readonly isTargetFine: boolean }) {
     this.#presence = presence;
     this.#picture = new Picture({ hadAgentWithin24h: (region) => this.#electable.has(region) });
     this.#isTargetFine = isTargetFine;
   }
 
-  /** What is true now. It is asked for when an evaluation ends. */
+  /** Returns the facts of this instant. Call it when an evaluation ends. */
   moment(now: Now): Moment {
     const holds = this.#holds;
     return {
@@ -121,15 +122,15 @@ export class Oracle {
     };
   }
 
-  /** The service has read a result, and will evaluate it. */
+  /** Records that the service has read a result, and will evaluate it. */
   read(result: CheckResult, now: Now): void {
     this.#holds.read(result, now);
   }
 
   /**
-   * The service ended. Until it has resumed, nothing is expected of it.
+   * Records that the service ended. Nothing is expected of it until it has resumed.
    *
-   * @param evaluated when what is durable was evaluated last; null: nothing is
+   * @param evaluated end of the last evaluation whose commit is durable; null: there is none
    */
   ended(evaluated: { readonly now: Now; readonly moment: Moment } | null): void {
     if (evaluated !== null) {
@@ -143,8 +144,11 @@ export class Oracle {
   }
 
   /**
+   * Records that the service has started.
+   *
    * @param isBehind whether recorded slots lie more than 60 s ahead of its clock
-   * @param declared the rows of the maintenance windows and of the monitor, whose effects may not be applied
+   * @param declared the rows of the maintenance windows and
+   *   of the monitor. Their effects may not be applied yet
    */
   started(
     now: Now,
@@ -155,7 +159,8 @@ export class Oracle {
     this.#maintenance.setAll(windows);
     this.#freeSince = Number.NEGATIVE_INFINITY;
     this.#picture.busyUntil = this.#freeSince;
-    // A stored age follows from the period only as long as the slots' clock runs with the system's.
+    // The age of a stored vote follows from the period only if
+    // the slots' clock runs at the speed of the system's clock.
     if (this.#picture.countBy(monitor, now) && this.#wasClockSet) this.#picture.votes.doubtAll();
     this.#picture.restarted(now, isBehind, this.#wasClockSet);
     this.#history.restarted(now.slot);
@@ -165,14 +170,15 @@ export class Oracle {
     this.#startedAt = now.age;
   }
 
-  /** The system's clock was set. */
+  /** Records that the system's clock was set. */
   clockWasSet(): void {
     this.#wasClockSet = true;
   }
 
   /**
-   * Takes what was evaluated at an instant: `told` is committed, and `seen` is what the service shows after the commit.
-   * The evaluation knew nothing that came later, so all of it is judged by the instant of the evaluation.
+   * Judges one evaluation. `told`: its inputs, which are committed. `seen`:
+   * what the service shows after the commit. The evaluation knew nothing that
+   * came later, so all of it is judged by the instant of the evaluation.
    */
   look(told: readonly Told[], seen: Seen, now: Now, moment = this.moment(now)): void {
     this.#electable = moment.electable;
@@ -220,7 +226,10 @@ export class Oracle {
     if (now.monotonic >= this.#judgeFrom) this.#judge(now, now.monotonic);
   }
 
-  /** Something was evaluated and committed that nobody was told of. Time may have decided slots by then. */
+  /**
+   * Records an evaluation that was committed without an
+   * input or an event. Time may have decided slots by then.
+   */
   passed(now: Now, { electable }: Moment, freeSince: number): void {
     if (now.monotonic < this.#judgeFrom) return;
     this.#electable = electable;
@@ -228,7 +237,7 @@ export class Oracle {
     this.#picture.decide(now);
   }
 
-  /** The world is over. */
+  /** Judges the world at its end. */
   finish(from: number, now: Now, freeSince = this.#freeSince): void {
     const moment = this.moment(now);
     this.#electable = moment.electable;
@@ -242,16 +251,16 @@ export class Oracle {
   }
 
   /**
-   * Takes what people have declared.
+   * Records a change that people have declared.
    *
-   * @param ended gets the channels whose incident people have ended
-   * @param linked gets the channels that are unlinked (null), and perhaps linked again
+   * @param ended gets the channels whose incident was ended by the change
+   * @param linked gets the channels that were unlinked (null), with their kinds if they are linked again
    */
   #declared(told: Told, ended: Set<number>, linked: Map<number, ChannelKind | null>): void {
     switch (told.is) {
       case 'linked':
         this.channels.linked(told.channel, told.kind);
-        // A channel that was linked already stays what it is.
+        // A channel that was linked already keeps its kind.
         if (linked.has(told.channel)) linked.set(told.channel, told.kind);
         return;
       case 'unlinked':
@@ -273,7 +282,7 @@ export class Oracle {
     const isFirst = told.is !== 'reported' || !this.#picture.isRecorded(told.region, told.result.slot);
     this.#picture.tell(told, now);
     if (told.is === 'all-resumed') {
-      // The results that were read until now are judged by the resulting votes.
+      // The votes now contain all results that were read during the start, and are judged from here on.
       this.#picture.allResumed(now);
       this.#judgeFrom = now.monotonic;
       this.#waitedMs = now.age - this.#startedAt;
@@ -295,6 +304,8 @@ export class Oracle {
   }
 
   /**
+   * Compares the status with the expected one.
+   *
    * @param since instant at which the expected status should have begun, monotonic ms
    */
   #judge(now: Now, since: number): void {
@@ -303,16 +314,16 @@ export class Oracle {
     if (isRight || this.#picture.isInDoubt(now)) {
       this.#wrongSince = null;
       this.#picture.expected = this.#status;
-      // In doubt, what has aged may make it unknown at any time from now on.
+      // If votes are in doubt, aged votes may make the status `unknown` at any time from now on.
       if (!isRight) this.#picture.votes.lookAgain();
       return;
     }
     this.#wrongSince = Math.max(this.#wrongSince ?? since, this.#judgeFrom, this.#freeSince);
-    // A timer may be late, and a commit.
+    // A timer and a commit may be late.
     const slackMs = this.#waitedMs + IN_TIME_MS;
     if (now.monotonic - this.#wrongSince <= slackMs) return;
     this.#violated('late', `the status is ${this.#status}, ${expected} since ${this.#wrongSince}`, now);
-    // Told once; what follows is judged from here on.
+    // The violation is reported once. From here on, the present status is expected.
     this.#picture.expected = this.#status;
     this.#wrongSince = null;
   }
@@ -324,7 +335,12 @@ export class Oracle {
       this.#violated('announcement', 'a channel was told in a maintenance window, or of a backlog', now);
   }
 
-  /** @param ended the channels whose incident people have ended, and that know of no newer one */
+  /**
+   * Judges the incidents of an evaluation, and the facts in its alerts.
+   *
+   * @param ended the channels whose incident was ended by a change
+   *   of the declaration, and that were told of no newer incident
+   */
   #incidentsAndFacts(told: readonly Told[], seen: Seen, ended: readonly number[], now: Now): void {
     const { opened, closed, announcements } = seen;
     if (opened === undefined || closed === undefined) return;
@@ -348,7 +364,10 @@ export class Oracle {
     for (const channel of ended) this.#alertFacts.forget(channel);
   }
 
-  /** "An outage that lasts past the window is announced at once when it ends", and not with the next check. */
+  /**
+   * Judges announcements that were held: "an outage that lasts past the
+   * window is announced at once when it ends", and not at the next check.
+   */
   #judgeHeldBack(now: Now, { wasOver }: Moment): void {
     const wasFree = now.monotonic - this.#freeSince > 2 * IN_TIME_MS;
     const isDue = wasFree && wasOver && this.#maintenance.isOver(now, 2 * IN_TIME_MS);
@@ -357,12 +376,19 @@ export class Oracle {
     this.#heldBack = null;
   }
 
-  /** Whether every channel must know the status now. What a start has held back is told after it, with the next commit. */
+  /**
+   * Whether every channel must know the status now. A status that was held
+   * during a start is announced with the next commit after the start.
+   */
   #isToldDue(now: Now, { isOver }: Moment): boolean {
     return now.monotonic > this.#judgeFrom && isOver && this.#maintenance.isOver(now, IN_TIME_MS);
   }
 
-  /** @param steps the statuses that were expected one after the other in this instant */
+  /**
+   * Judges a change of status.
+   *
+   * @param steps the statuses that were expected one after the other in this instant
+   */
   #transition(transition: Transition, steps: ReadonlySet<MonitorStatus>, now: Now): void {
     const { from, to, reason } = transition;
     this.#violated('history', this.#beginFault(transition, now), now);
@@ -374,18 +400,21 @@ export class Oracle {
     this.#violated('unfounded', `${from} → ${to} (${reason}), expected ${this.#picture.expected}`, now);
   }
 
-  /** "The incident's begin is the first slot of the row; uptime counts from there", or since it was unknown. */
+  /**
+   * Returns what is wrong with the date of a change: "the incident's begin is the first slot
+   * of the row; uptime counts from there". The date may also be that of the previous change.
+   */
   #beginFault({ to, at, from }: Transition, now: Now): string | null {
     const begins = this.#picture.begins.filter(({ status }) => status === to);
     if (begins.length === 0 || this.#wasClockSet || this.#picture.isInDoubt(now)) return null;
-    // Ages and instants are not whole.
+    // Ages and instants are not whole milliseconds.
     const isIn = begins.some((span) => span.from - 1 <= at && at <= span.until + 1);
     return isIn || at === this.#history.at
       ? null
       : `${from} → ${to} at ${at}, the row began at ${begins[0]?.from}`;
   }
 
-  /** Takes what is wrong with the slots that are given. */
+  /** Adds a violation about the slots that are given. */
   slots(text: string, at: number): void {
     this.violations.push({ kind: 'slots', at, text });
   }
@@ -395,7 +424,7 @@ export class Oracle {
   }
 }
 
-/** Regions may have gone, or all votes have ended. */
+/** Whether the change ends votes: of all regions, or of regions that are not declared any more. */
 function endsVotes({ before, after }: Told & { is: 'declared' }): boolean {
   return (
     after?.active !== true || after.version !== before?.version || after.regions !== (before?.regions ?? null)

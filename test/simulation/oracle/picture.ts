@@ -21,14 +21,14 @@ import {
 } from './rule.ts';
 import { Votes } from './votes.ts';
 
-/** A timer may be late by so much, ms. */
+/** Time by which a timer may be late, ms. */
 const TIMER_MS = 50;
 
 const NEVER = { freshUntil: Number.NEGATIVE_INFINITY };
 
 /**
- * Applies the sentences of decision 0151 about a monitor's slots and votes, as plainly as possible. It knows the inputs of
- * the evaluation, and nothing of its implementation.
+ * Applies the sentences of decision 0151 about a monitor's slots and votes, as plainly as
+ * possible. This class knows the inputs of the evaluation, but not its implementation.
  */
 export class Picture {
   monitor: LiveMonitor | null = null;
@@ -36,11 +36,14 @@ export class Picture {
   /** Whether an incident is expected to be open. */
   #isOpen = false;
   readonly #confirmation = new Confirmation();
-  /** Begins of the rows that made the expected statuses since it was emptied. */
+  /** The beginnings of the rows of slots that made the expected statuses, since the list was last emptied. */
   readonly begins: (Span & { readonly status: MonitorStatus })[] = [];
-  /** Since when the expected status is expected, monotonic ms. */
+  /** Instant since which the present status is expected, monotonic ms. */
   expectedSince = 0;
-  /** The statuses that were expected one after the other since it was emptied: one event may decide several slots. */
+  /**
+   * The statuses that were expected one after the other, since
+   * the set was last emptied. One event may decide several slots.
+   */
   readonly steps = new Set<MonitorStatus>();
   readonly doubts = new Doubts();
   readonly votes = new Votes(this.doubts);
@@ -49,14 +52,14 @@ export class Picture {
   readonly #electorate: Electorate;
   /** Slots and regions with a recorded outcome other than `not_run`. The first such outcome stays. */
   readonly #recorded = new Map<number, Set<Region>>();
-  /** When the commit before the present evaluation had ended, monotonic ms. */
+  /** End of the commit before the present evaluation, monotonic ms. */
   busyUntil = Number.NEGATIVE_INFINITY;
-  /** When dispatch last resumed, monotonic ms. */
+  /** When dispatch last resumed, monotonic ms; infinite during a start. */
   #upSince = 0;
   #seen: Now = { monotonic: 0, slot: 0, age: 0 };
-  /** When the electorate last grew, monotonic ms: the votes may have been enough until then. */
+  /** When the electorate last grew, monotonic ms. The votes may have been enough until then. */
   #grewAt = 0;
-  /** When ageing left too few votes, monotonic ms. */
+  /** When too few votes were left because others aged, monotonic ms. */
   #tooFewSince = Number.NEGATIVE_INFINITY;
 
   constructor(presence: RegionsWithAgents) {
@@ -77,7 +80,7 @@ export class Picture {
     return this.monitor !== null && Math.max(this.monitor.confirmAfter, this.monitor.recoverAfter) > 1;
   }
 
-  /** Whether it is not known what the service must do. */
+  /** Whether the right behaviour of the service is not known. */
   isInDoubt(now: Now): boolean {
     if (this.monitor !== null && this.doubts.any(now)) this.#confirmation.doubt(this.monitor);
     return this.doubts.any(now) || this.#confirmation.isDoubted;
@@ -92,7 +95,7 @@ export class Picture {
     return this.#open.endedSlot;
   }
 
-  /** The slot has an outcome of the region. */
+  /** Whether an outcome of the region is recorded for the slot. */
   isRecorded(region: Region, slot: number): boolean {
     return this.#recorded.get(slot)?.has(region) === true;
   }
@@ -124,8 +127,9 @@ export class Picture {
   }
 
   /**
-   * After a restart: no slot of before is waited for. "A slot of which no region has reported an outcome by the restart is
-   * not known afterwards": dispatch may give it again, also to other regions.
+   * Handles the end of a start: slots from before the start wait for no region any
+   * more. "A slot of which no region has reported an outcome by the restart is not
+   * known afterwards." Dispatch may give such a slot again, also to other regions.
    */
   allResumed(now: Now): void {
     for (const open of this.#open) open.given = new Set(open.heard);
@@ -134,14 +138,17 @@ export class Picture {
     this.decide(now);
   }
 
-  /** The service ended. What time alone has decided until this evaluation was committed. */
+  /**
+   * Handles the end of the service. Time alone may have decided
+   * slots up to the last evaluation that was committed.
+   */
   ended(evaluated: Now): void {
     this.decide(evaluated);
   }
 
   /**
-   * The service has started over rows whose period, quorum and confirmation may not be in effect yet: the votes count by them from now
-   * on. Returns whether they count for another time than before.
+   * Handles a start over a row of the monitor whose period, quorum and confirmation may not be in effect yet.
+   * The votes count by this row from now on. Returns whether votes now count for another time than before.
    */
   countBy(rows: LiveMonitor | null, now: Now): boolean {
     if (rows !== null && this.monitor !== null) {
@@ -152,12 +159,14 @@ export class Picture {
   }
 
   /**
-   * A restart keeps all reports. Dispatch tells abstentions and given regions anew. A slot without reports "is not
-   * written": nothing decides it before it is given again, also where no region is left that might have been given it.
+   * Handles a restart. All reports stay. Dispatch reports abstentions and given
+   * regions again. A slot without reports "is not written": it is decided only after
+   * it was given again, even if no region is left that might have been given it.
    */
   restarted(now: Now, isBehind: boolean, wasClockSet: boolean): void {
     this.#upSince = Number.POSITIVE_INFINITY;
-    // "If that lies more than 60 s ahead it is set aside", with everything that lies ahead then.
+    // "If that lies more than 60 s ahead it is set aside",
+    // together with all slots that are then in the future.
     this.#setAside(isBehind ? now.slot : now.slot + SET_ASIDE_MS, now);
     for (const open of this.#open) forgetAnswers(open);
     this.#open.forget(({ reports }) => reports.length === 0);
@@ -167,8 +176,8 @@ export class Picture {
   }
 
   /**
-   * Whether the votes make this status again, after they were too few for a moment only: "a timer may be late", or wait
-   * for a commit, and what comes before it makes them enough.
+   * Whether the votes make this status again after too few votes were left for a moment only.
+   * "A timer may be late" or wait for a commit, and an event before it may bring enough votes.
    */
   makesAgain(status: MonitorStatus, now: Now): boolean {
     if (now.monotonic - Math.max(this.#tooFewSince, this.busyUntil) > TIMER_MS) return false;
@@ -176,8 +185,8 @@ export class Picture {
   }
 
   /**
-   * Since when the present votes are too few, epoch ms; null: they are enough, or not known, or the electorate has grown
-   * since, so that they were enough until then.
+   * Since when the present votes are too few, epoch ms. Null: they are enough, or are
+   * in doubt, or the electorate has grown since, so that they were enough until then.
    */
   tooFewAt(now: Now): number | null {
     const question = this.#question(now);
@@ -192,7 +201,8 @@ export class Picture {
   }
 
   /**
-   * Sets slots after `newest` aside: a clock that was ahead gave them. Reports about them do not affect later slots.
+   * Sets slots after `newest` aside, because a clock that was
+   * ahead gave them. Reports about them do not affect later slots.
    */
   #setAside(newest: number, now: Now): void {
     this.#open.setAside(newest);
@@ -212,17 +222,18 @@ export class Picture {
     let isJudged = false;
     const next = () => this.#open.takeDecided((each) => this.#isDecided(each, now));
     for (let open = next(); open !== undefined; open = next()) {
-      // A slot that is decided by its end is decided at that instant, whenever this is called, or after the commit that
-      // was on its way then.
+      // A slot that is decided by its deadline is decided at the deadline, even if this
+      // is called later; or at the end of a commit that was in progress at the deadline.
       const endedMs = Math.max(0, now.monotonic - Math.max(this.#endOf(open), this.busyUntil));
       const then = ago(now, endedMs);
-      // Where votes had aged before that instant, the status may have been unknown by then.
+      // If votes had aged before that instant, the status may have become `unknown` by then.
       if (this.votes.lastAgedAt(then) !== null) this.#grow(then);
       const joining = this.#electorate.enter(open.given ?? open.heard);
       if (joining.length > 0) this.#grewAt = then.monotonic;
       this.votes.lookAgain();
       const isCast = this.#cast(open, then, now);
-      // Votes that did not count before: "it enters with the first slot given to it since then".
+      // A region that joins may have a vote that did not count before:
+      // "it enters with the first slot given to it since then".
       const isJoined = joining.some((region) => isFresh(this.votes.get(region) ?? NEVER, then.age));
       if (!isCast && isJoined) this.#judge(then, open.slot, now);
       isJudged = isCast || isJoined || isJudged;
@@ -230,7 +241,10 @@ export class Picture {
     return isJudged;
   }
 
-  /** Votes have changed between two decisions: they and what they make certain are one verdict. */
+  /**
+   * Judges votes that have changed between two decisions. The changed votes,
+   * and the decisions that they make certain, give one verdict together.
+   */
   #judgeAnew(now: Now, slot: number | null): void {
     if (this.#isSure(now)) {
       this.#electorate.enter(this.#open.given());
@@ -240,8 +254,9 @@ export class Picture {
   }
 
   /**
-   * "A majority's failure about one slot is announced within 1 s of the report that makes it certain": also a majority of
-   * regions whose first slot is not decided.
+   * Whether an `error` is certain with the regions whose first slot is not
+   * decided yet. "A majority's failure about one slot is announced within 1 s of
+   * the report that makes it certain", and such regions may be in the majority.
    */
   #isSure(now: Now): boolean {
     const electorate = this.#electorate.now(this.#open.given());
@@ -265,11 +280,13 @@ export class Picture {
   }
 
   #opened({ slot, version, regions }: Told & { is: 'opened' }, now: Now): void {
-    // "`active: false`: votes end", also those of a slot that dispatch gives before it knows.
+    // "`active: false`: votes end", also the votes about a
+    // slot that dispatch gave before it learned of the change.
     if (this.monitor?.active === false) this.#open.endAt(slot);
     if (!this.isActive || this.monitor?.version !== version || this.#open.isOver(slot)) return;
     const open = this.#openSlot(slot, now);
-    // "A removed region's vote goes at once", and it enters again "from the first slot it was given" since.
+    // "A removed region's vote goes at once." The region enters again
+    // "from the first slot it was given" after it is declared again.
     const declared = this.monitor.regions;
     const given = regions.filter((region) => declared === null || declared.includes(region));
     open.given = new Set([...(open.given ?? open.heard), ...given]);
@@ -278,8 +295,8 @@ export class Picture {
   }
 
   /**
-   * Late reports of regions that were given nothing since they are the monitor's count from here on. The slot that they
-   * were given says nothing yet: "so many decided slots in a row".
+   * Judges the votes after regions were given a slot. If a region was given nothing since it
+   * is declared, its late reports count from here on. The new slot itself has no verdict yet.
    */
   #given(now: Now): void {
     this.#decideOpen(now);
@@ -290,20 +307,24 @@ export class Picture {
     return this.#open.of(slot, this.monitor?.periodMs ?? 0, now);
   }
 
-  /** "`not_run`, also a second one, answers the slot but is no vote." */
+  /** Handles a `not_run`: "`not_run`, also a second one, answers the slot but is no vote". */
   #answered(slot: number, region: Region, now: Now): void {
     if (!this.#open.isOver(slot)) hear(this.#openSlot(slot, now), region);
   }
 
   /**
-   * "The electorate is the monitor's regions that had an agent within 24 h, each from the first slot it was given." An
-   * excuse gives a region no slot: after a restart, regions are excused that had no agent when the slot was given.
+   * Handles a region from which dispatch expects no report of the slot. The region
+   * does not enter the electorate: it may not have been given the slot, because after
+   * a restart also regions are excused that had no agent when the slot was given.
    */
   #excused(slot: number, region: Region, now: Now): void {
     if (!this.#open.isOver(slot)) this.#openSlot(slot, now).answered.add(region);
   }
 
-  /** "A slot that is left out under overload lets the votes of its regions count for a period longer." */
+  /**
+   * Handles a slot that is left out: "a slot that is left out under
+   * overload lets the votes of its regions count for a period longer".
+   */
   #leftOut({ slot, version, regions }: Told & { is: 'left-out' }, now: Now): void {
     const { monitor } = this;
     const about = regions.filter((region) => this.#isAbout(version, region));
@@ -315,7 +336,7 @@ export class Picture {
   #reported(region: Region, result: CheckResult, isOfferedAgain: boolean, now: Now): void {
     const { monitor } = this;
     const { slot, version, outcome } = result;
-    // Whether the slot was given before the clock was set back. Such slots are set aside.
+    // The slot was given before the clock was set back. Such slots are set aside.
     if (slot > now.slot + SET_ASIDE_MS) {
       this.doubts.ahead(region, slot);
       return;
@@ -336,7 +357,8 @@ export class Picture {
       freshUntil,
       downFrom: slot,
       upSlot: outcome === 'failed' ? 0 : slot,
-      // "To the end of its last failed check", which its report follows also where the slots' clock is slowed down.
+      // "To the end of its last failed check." The report comes after
+      // the end of the check, even if the slots' clock is slowed down.
       endedAt: Math.max(slot, Math.min(slot + tookMs(result), now.slot)),
     };
     if (!this.#open.isOver(slot)) {
@@ -347,23 +369,29 @@ export class Picture {
       return;
     }
     if (isTooOld(slot, monitor, now)) return;
-    // "A report that comes after its slot was decided becomes its region's vote at once."
-    // A late report from before the region was removed and declared again gives it no part in the electorate.
+    // "A report that comes after its slot was decided becomes its region's vote at once." If the region was
+    // removed and declared again since, a late report from before does not let it enter the electorate.
     if (!this.votes.cast(vote, monitor, now)) return;
     const left = slot + monitor.periodMs - now.slot;
     const openMs = this.#forgotten.openForMs(slot, left, this.#upSince === Infinity);
     if (openMs > 0) this.doubts.addLater(region, now.age + openMs, freshUntil);
     this.votes.agesBy(freshUntil);
-    // "After it the open slot's certainty is looked at again": both together make one verdict.
+    // "After it the open slot's certainty is looked at again": the new vote
+    // and the decisions that it makes certain give one verdict together.
     this.#judgeAnew(now, slot);
   }
 
-  /** A service that was down waits until it has read the reports of that time. */
+  /**
+   * When the slot ends. After a downtime, no slot ends before the service has read the reports of that time.
+   */
   #endOf({ endsAt }: OpenSlot): number {
     return Math.max(endsAt, this.#upSince);
   }
 
-  /** "When every region given it has answered, or the missing ones cannot change the outcome, or one period has passed." */
+  /**
+   * Whether the slot is decided: "when every region given it has answered, or
+   * the missing ones cannot change the outcome, or one period has passed".
+   */
   #isDecided(open: OpenSlot, now: Now): boolean {
     if (now.monotonic >= this.#endOf(open)) return true;
     const given = open.given ?? new Set([...this.#electorate.possible(), ...open.answered]);
@@ -384,8 +412,10 @@ export class Picture {
   }
 
   /**
-   * @param slot   what the verdict is about; null: nothing new
-   * @param seenAt when the service may have judged last, if that is after `now`
+   * Judges the present votes.
+   *
+   * @param slot the slot that causes the verdict; null: no slot causes it
+   * @param seenAt when the service may have judged at the latest, if that is after `now`
    */
   #judge(now: Now, slot: number | null, seenAt = now): void {
     const says = statusOf(this.#question(now));
@@ -401,9 +431,9 @@ export class Picture {
     this.#expect(status, now.monotonic);
   }
 
-  /** "Ageing alone changes status only to unknown, dated at the expiry." */
+  /** Lets votes age: "ageing alone changes status only to unknown, dated at the expiry". */
   #grow(now: Now): void {
-    // All that the clock jumped over is over at once.
+    // Votes that expired during a jump of the clock count as aged at the jump.
     const isJump = now.age - this.#seen.age > now.monotonic - this.#seen.monotonic + 1;
     if (this.expected === 'unknown' || !this.votes.mayHaveAged(now)) return;
     if (!isTooFew(this.#question(now))) return;
@@ -450,12 +480,12 @@ export class Picture {
     if (after.regions !== null) this.#drop(new Set(after.regions), now);
   }
 
-  /** "A removed region's vote goes at once." */
+  /** Removes regions that are not declared any more: "a removed region's vote goes at once". */
   #drop(declared: ReadonlySet<Region>, now: Now): void {
     for (const open of this.#open) keepRegions(open, declared);
     this.#electorate.drop(declared);
-    // "A removed region's vote goes at once", and a slot is decided "when every region given it has reported": both
-    // together make one verdict.
+    // Votes are removed, and slots are decided "when every region
+    // given it has reported". Both together give one verdict.
     if (this.votes.keep(declared)) this.#judgeAnew(now, null);
   }
 }

@@ -5,15 +5,19 @@ import type { Moment } from './moment.ts';
 import { type ElectableRegions, Oracle, type Violation } from './oracle.ts';
 
 /**
- * An oracle that forgets what a database has lost: it is made again, and told all but that. What it has found stays.
+ * An oracle that can forget the last steps, because the database has lost them. It is then
+ * made again, and gets all earlier steps once more. Violations that it has found are kept.
  */
 export class RewindableOracle {
   readonly #presence: ElectableRegions;
   readonly #isRewindable: boolean;
-  /** What was true when the present step was taken first; null: none is. */
+  /**
+   * The regions that had an agent within 24 h when the present
+   * step was first taken; null: no step is being taken.
+   */
   #electable: ReadonlySet<Region> | null = null;
   readonly #oracle: Rewindable<Oracle>;
-  /** What was found before the last rewinding. */
+  /** Violations that were found before the last rewinding. */
   readonly #found: Violation[] = [];
 
   constructor(
@@ -26,7 +30,7 @@ export class RewindableOracle {
     this.#oracle = new Rewindable(() => new Oracle({ electable }, { isTargetFine }));
   }
 
-  /** The oracle as it is now. */
+  /** The present oracle. */
   get present(): Oracle {
     return this.#oracle.value;
   }
@@ -36,12 +40,12 @@ export class RewindableOracle {
     return this.#found.length === 0 ? violations : [...this.#found, ...violations];
   }
 
-  /** Number of steps that it was told. */
+  /** Number of steps that the oracle was told. */
   get steps(): number {
     return this.#oracle.length;
   }
 
-  /** Tells it something. The step depends on nothing that changes later. */
+  /** Tells the oracle a step. The step must not depend on anything that changes later. */
   tell(step: (oracle: Oracle) => void): void {
     if (!this.#isRewindable) {
       step(this.present);
@@ -67,7 +71,7 @@ export class RewindableOracle {
     this.present.violations.push({ kind: 'leaders', at, text });
   }
 
-  /** Forgets all but so many steps. */
+  /** Forgets all steps after the first `steps`. */
   rewindTo(steps: number): void {
     if (steps === this.steps) return;
     this.#found.push(...this.present.violations);

@@ -5,49 +5,55 @@ import type { Region } from '@svc/shared/regions.ts';
 
 /* The rule of the verdict. It is written from the sentences of the decisions, not from the code that it judges. */
 
-/** What a region said last. */
+/** The last vote of a region. */
 export type Vote = {
   readonly region: Region;
   readonly outcome: 'passed' | 'degraded' | 'failed';
   readonly slot: number;
   /** Last instant at which the vote is fresh, on the clock by which votes age, ms. */
   readonly freshUntil: number;
-  /** For a failure: since when the target may be down for the region, epoch ms on the slots' clock. */
+  /** For a failure: since when the target counts as down in the region, epoch ms on the slots' clock. */
   readonly downFrom: number;
-  /** Newest slot up to this one about which the region reported another outcome than `failed`; 0: none. */
+  /**
+   * Newest slot, not after `slot`, about which the region reported
+   * another outcome than `failed`; 0: there is no such slot.
+   */
   readonly upSlot: number;
   /** End of the check, epoch ms on the slots' clock. */
   readonly endedAt: number;
 };
 
-/** What the rule is asked about. */
+/** The input of the rule. */
 export type Question = {
   readonly votes: readonly Vote[];
   readonly electorate: ReadonlySet<Region>;
-  /** On the clock by which votes age, ms. */
+  /** The present on the clock by which votes age, ms. */
   readonly age: number;
-  /** The status there is. */
+  /** The status until now. */
   readonly standing: MonitorStatus;
   readonly quorum: Quorum;
 };
 
-/** "3 periods, or period + longest possible check + 10 s, the larger." */
+/** Time for which a vote is fresh, ms: "3 periods, or period + longest possible check + 10 s, the larger". */
 export function freshMs(periodMs: number, longestCheckMs: number): number {
   return Math.max(3 * periodMs, periodMs + longestCheckMs + 10_000);
 }
 
-/** "Reports older than max(3 periods, 2 periods + longest check) + 2 min are recorded only." */
+/**
+ * Largest age of a slot whose report may become a vote, ms: "reports older
+ * than max(3 periods, 2 periods + longest check) + 2 min are recorded only".
+ */
 export function votableMs(periodMs: number, longestCheckMs: number): number {
   return Math.max(3 * periodMs, 2 * periodMs + longestCheckMs) + 120_000;
 }
 
 /**
- * "Not earlier than the newest recorded slot; if that lies more than 60 s ahead it is set aside": slots further ahead
- * of the slots' clock were given by a wrong clock, ms.
+ * Slots that lie further ahead of the slots' clock than this were given by a wrong clock, ms:
+ * "not earlier than the newest recorded slot; if that lies more than 60 s ahead it is set aside".
  */
 export const SET_ASIDE_MS = 60_000;
 
-/** From its slot to the end of its last attempt, ms. */
+/** Time from the slot of a check to the end of its last attempt, ms. */
 export function tookMs({ attempts }: Pick<CheckResult, 'attempts'>): number {
   const last = attempts.at(-1);
   return last === undefined ? 0 : last.started_ms + last.latency;
@@ -70,8 +76,8 @@ export function statusOf(question: Question): MonitorStatus {
 }
 
 /**
- * "Fewer fresh votes than half of the electorate are unknown, except that `any` and a number may say `error` as soon as
- * that many fresh votes failed and share a moment."
+ * Whether the votes are too few: "fewer fresh votes than half of the electorate are unknown, except
+ * that `any` and a number may say `error` as soon as that many fresh votes failed and share a moment".
  */
 export function isTooFew(question: Question): boolean {
   const fresh = freshVotes(question);
@@ -82,13 +88,19 @@ export function isTooFew(question: Question): boolean {
   return !(isExcepted && shareAMoment(failed, fresh.length, question));
 }
 
-/** The votes are an error whatever those say who have not voted: enough of the electorate failed at one moment. */
+/**
+ * Whether the votes make an `error` whatever the other regions of the
+ * electorate vote: enough of the whole electorate failed at one moment.
+ */
 export function isSureError(question: Question): boolean {
   const failed = freshVotes(question).filter((vote) => vote.outcome === 'failed');
   return isQuorum(failed.length, question.electorate.size, question) && statusOf(question) === 'error';
 }
 
-/** Whether the vote has not aged at `age`: what is cast in the instant in which it expires takes its place without a gap. */
+/**
+ * Whether the vote has not aged at `age`. A vote is fresh up to and including its
+ * last instant, so a vote that is cast in that instant replaces it without a gap.
+ */
 export function isFresh({ freshUntil }: Pick<Vote, 'freshUntil'>, age: number): boolean {
   return freshUntil >= age;
 }
@@ -98,8 +110,8 @@ function freshVotes({ votes, electorate, age }: Question): Vote[] {
 }
 
 /**
- * "`majority`, `any`, `all`, or a number of regions (more than the electorate counts as all)": whether so many of `count`
- * votes are enough.
+ * Whether this number of votes among `count` votes is a quorum: "`majority`,
+ * `any`, `all`, or a number of regions (more than the electorate counts as all)".
  */
 export function isQuorum(
   votes: number,
@@ -112,7 +124,10 @@ export function isQuorum(
   return votes > 0 && (isAll ? votes === count : votes >= quorum);
 }
 
-/** Enough of `count` votes failed at one moment. The beginning of some failure is such a moment, if there is one. */
+/**
+ * Whether a quorum of the `count` votes failed at one moment. If
+ * there is such a moment, the beginning of some failure is one.
+ */
 function shareAMoment(failed: readonly Vote[], count: number, question: Question): boolean {
   return failed.some(({ downFrom: moment }) => {
     const together = failed.filter(({ downFrom, endedAt }) => downFrom <= moment && moment <= endedAt);

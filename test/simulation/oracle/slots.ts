@@ -5,26 +5,33 @@ import type { World } from '../world.ts';
 import { Offers } from './offers.ts';
 import type { Oracle } from './oracle.ts';
 
-/** "A new, re-activated or differently probed monitor gets a first slot at once", ms. */
+/**
+ * Time within which a first slot must come, ms: "a new, re-activated
+ * or differently probed monitor gets a first slot at once".
+ */
 const FIRST_WITHIN_MS = 5_000;
-/** "Then none on the grid within half a period": the longest time to the next slot, in periods. */
+/** Longest time to the next slot, in periods: after a first slot, "none on the grid within half a period". */
 const LONGEST_PERIODS = 1.5;
-/** The slots' clock may be slower than the monotonic one by a tenth. */
+/**
+ * Factor for the waits, because the slots' clock may be a
+ * tenth slower than the monotonic clock: 1 / 0.9, rounded up.
+ */
 const SLOWEST = 1.12;
-/** A tick that is late, ms. */
+/** Time by which a turn of dispatch may be late, ms. */
 const SLACK_MS = 2_000;
 
-/** What a life of the coordinator tells. */
+/** The methods that a life of the coordinator calls. */
 export type JudgeOfSlots = Pick<
   Slots,
   'opened' | 'offered' | 'read' | 'answered' | 'skipped' | 'declared' | 'resumed'
 >;
 
 /**
- * Judges what dispatch gives out: "a monitor gets one slot per period", and its first one at once, in all regions
- * (`offers.ts`). The rest of the oracle takes the slots as they come: without any, `unknown` would be right for ever.
+ * Judges the slots that dispatch gives: "a monitor gets one slot per period", and
+ * its first slot at once, in all regions (`offers.ts`). The rest of the oracle takes
+ * the slots as they come, so without any slot it would accept `unknown` for ever.
  *
- * It looks at worlds without limits, because those skip slots.
+ * Violations are reported only in worlds without limits, because slots are skipped under a limit.
  */
 export class Slots {
   readonly #world: Pick<World, 'limits'>;
@@ -35,13 +42,19 @@ export class Slots {
   #monitor: LiveMonitor | null = null;
   #isRunning = false;
   #wasClockSet = false;
-  /** Since when the next slot is waited for; null: none is. */
+  /** Since when the next slot is expected, monotonic ms; null: no slot is expected. */
   #since: number | null = null;
-  /** The next slot is the first since the monitor was declared, activated or changed in what is probed. */
+  /**
+   * Whether the next slot is the first one since the monitor was
+   * declared or activated, or since its probed attributes changed.
+   */
   #owesFirst = true;
-  /** What the newest slot was about. */
+  /** The version and the activation of the monitor that the newest slot was about. */
   #given: Pick<LiveMonitor, 'version' | 'activatedAt'> | null = null;
-  /** The slot that is the first about what is probed now; 0: the newest one is not. */
+  /**
+   * The newest slot, if it is the first one about the present
+   * version of the monitor; 0: it is not the first one.
+   */
   #first = 0;
 
   constructor(
@@ -57,14 +70,16 @@ export class Slots {
   }
 
   /**
-   * Dispatch begins, with the monitor as it is declared then.
+   * Records that dispatch begins.
    *
+   * @param monitor the monitor as it is declared now
    * @param isAgain whether slots may have been given that are not known here
    */
   resumed(monitor: LiveMonitor | null, isAgain = false): void {
     this.#isRunning = true;
     this.#since = null;
-    // Activations and slots of a clock that was ahead are not believed: no first slot is expected of them.
+    // The service does not believe activations and slots of
+    // a clock that was ahead, so no first slot is expected.
     if (this.#wasClockSet || isAgain) this.#given = monitor;
     this.#take(monitor);
   }
@@ -75,7 +90,7 @@ export class Slots {
     this.#since = null;
   }
 
-  /** Forward, the slots in between are skipped. */
+  /** Records that the clock was set. If it was set forward, the slots in between are skipped. */
   clockWasSet(): void {
     this.#wasClockSet = true;
     this.#since = null;
@@ -89,7 +104,11 @@ export class Slots {
     if (this.#owesFirst || monitor?.periodMs !== before?.periodMs) this.#since = null;
   }
 
-  /** @param heldBy the slots whose jobs the region's agent holds */
+  /**
+   * Judges a slot that is given to regions.
+   *
+   * @param heldBy returns the slots whose jobs the region's agent holds
+   */
   opened(
     monitor: LiveMonitor,
     slot: number,
@@ -105,17 +124,17 @@ export class Slots {
     this.#since = null;
   }
 
-  /** An agent of the region is offered a job. */
+  /** Records that an agent of the region is offered a job. */
   offered(region: Region, job: { readonly slot: number; readonly version: number }): void {
     this.#offers.offered(region, job);
   }
 
-  /** The region's report is read. */
+  /** Records that the region's report is read. */
   read(region: Region, slot: number): void {
     this.#offers.read(region, slot);
   }
 
-  /** The region has reported the slot, or abstains. */
+  /** Records that the region has reported the slot, or abstains. */
   answered(region: Region, slot: number): void {
     this.#offers.answered(region, slot);
   }
@@ -126,7 +145,7 @@ export class Slots {
     this.#fault(`${region} leaves out slot ${slot}, the first about what is probed now`);
   }
 
-  /** To be called after everything that happens. */
+  /** Judges whether a slot or a job is overdue. Call it after each event of the world. */
   look(): void {
     this.#faultOf(this.#offers.overdue(this.#presence.live(), this.#clock.monotonic()));
     const monitor = this.#monitor;
@@ -153,7 +172,7 @@ export class Slots {
 
   #take(monitor: LiveMonitor | null): void {
     this.#monitor = monitor;
-    // Without any region its first slot is given to nobody.
+    // If no region is declared, the first slot is given to nobody, so it is not expected.
     if (monitor?.regions?.length === 0) this.#given = monitor;
     this.#owesFirst =
       this.#given?.version !== monitor?.version || this.#given?.activatedAt !== monitor?.activatedAt;

@@ -5,13 +5,16 @@ import type { Doubts } from './doubts.ts';
 import { castInto, isTooOld } from './following-votes.ts';
 import { isFresh, type Vote } from './rule.ts';
 
-/** The slots' clock runs faster or slower than the monotonic one by this part. */
+/** Part by which the slots' clock may run faster or slower than the monotonic clock. */
 const AGES_DIFFER_PART = 0.1;
 
 /** Ages are stored in whole milliseconds. */
 const STORED_MS = 1;
 
-/** The last vote of each region, fresh or aged, how long votes count, and when one may age next. */
+/**
+ * The last vote of each region, fresh or aged. Also knows
+ * for how long votes count, and when the next vote may age.
+ */
 export class Votes {
   readonly #last = new Map<Region, Vote>();
   readonly #doubts: Doubts;
@@ -35,7 +38,7 @@ export class Votes {
     return [...this.#last.values()];
   }
 
-  /** New votes count for so long, ms. Returns by how much more than before, ms. */
+  /** Sets the time for which new votes count, ms. Returns the difference to the time before, ms. */
   countFor(ms: number): number {
     const byMs = ms - this.#countedMs;
     this.#countedMs = ms;
@@ -43,8 +46,9 @@ export class Votes {
   }
 
   /**
-   * All votes count for so long after a start, ms. Whether a vote has aged until now, which would have aged by one of the
-   * two times alone, depends on what was written. Returns whether they count for another time than before.
+   * Sets the time for which all votes count after a start, ms. If a vote has aged by
+   * only one of the two times, it depends on the writes of the service whether it has
+   * aged, so it is in doubt. Returns whether the time differs from the time before.
    */
   startWith(ms: number, now: Now): boolean {
     const byMs = this.countFor(ms);
@@ -60,10 +64,13 @@ export class Votes {
   }
 
   /**
-   * A vote of a clock that was set back since then counts for no longer than a new one. It is no younger than it was when
-   * it was written, which was up to `backMs` after the present of the clock. Stored times are on the slots' clock, which runs
-   * a tenth faster or slower after the system's clock was set (`wasClockSet`), and votes age on the monotonic one. Which
-   * slots are certain depends on it, and what is not certain is decided within a period.
+   * Handles a start. A vote that was cast before the clock was set back counts
+   * for no longer than a new vote. It is at least as old as it was when it was
+   * written, which was up to `backMs` after the present of the clock.
+   *
+   * The stored times are on the slots' clock. After the system's clock was set (`wasClockSet`), this clock
+   * runs up to a tenth faster or slower than the monotonic clock, on which votes age. So votes are in doubt
+   * around the instant at which they age. Slots whose decision depends on this are decided within a period.
    */
   restarted(
     now: Now,
@@ -81,28 +88,31 @@ export class Votes {
     }
   }
 
-  /** Nothing is judged until each region has voted anew. */
+  /** Puts all votes in doubt, until each region has voted again. */
   doubtAll(): void {
     for (const region of this.#last.keys()) this.#doubts.add(region, Number.POSITIVE_INFINITY);
   }
 
-  /** Votes about slots after `newest` are no votes. */
+  /** Removes the votes about slots after `newest`. */
   setAside(newest: number, now: Now): void {
     for (const { region, slot } of this.#last.values()) {
       if (slot <= newest) continue;
       this.#last.delete(region);
-      // It may have replaced a vote that is believed.
+      // The removed vote may have replaced a vote that is believed.
       this.#doubts.add(region, now.age + this.#countedMs);
     }
     this.#agesAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Votes that were enough may be too few now, as where the electorate has changed. */
+  /**
+   * Lets {@link mayHaveAged} return true at the next call. Call it when votes that
+   * were enough may be too few now, for example after a change of the electorate.
+   */
   lookAgain(): void {
     this.#agesAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Until when a vote counts that is cast now. */
+  /** Instant until which a vote counts that is cast now. */
   freshUntil(now: Now): number {
     return now.age + this.#countedMs;
   }
@@ -114,7 +124,7 @@ export class Votes {
     const isDoubted = this.#doubts.any(now);
     let isNew = false;
     for (const vote of news) {
-      // A service that was down may come to it late.
+      // After a downtime, the service may read the report late.
       if (isTooOld(vote.slot, monitor, now)) continue;
       isNew = this.cast({ ...vote, freshUntil }, monitor, now, isDoubted) || isNew;
     }
@@ -122,10 +132,10 @@ export class Votes {
   }
 
   /**
-   * Returns whether the region's vote has changed.
+   * Casts a vote. Returns whether the region's vote has changed.
    *
-   * @param isDoubted whether another vote is not known: the slot may be decided within a period of now, and the vote ages by
-   *   so much sooner or later
+   * @param isDoubted whether another vote is in doubt. The slot may then be decided up to
+   *   a period earlier or later, and the vote may age earlier or later by the same time
    */
   cast(
     vote: Vote,
@@ -139,19 +149,19 @@ export class Votes {
     return castInto(this.#last, vote, monitor, now);
   }
 
-  /** A vote ages after this instant. */
+  /** Records that a vote ages after this instant. */
   agesBy(freshUntil: number): void {
     this.#agesAt = Math.min(this.#agesAt, freshUntil);
   }
 
-  /** Whether a vote may have aged since the last time that this was true. */
+  /** Whether a vote may have aged since this method last returned true. */
   mayHaveAged({ age }: Now): boolean {
     if (age <= this.#agesAt) return false;
     this.#agesAt = Math.min(...this.all().map(untilAfter(age)));
     return true;
   }
 
-  /** The age at which the last of the aged votes has aged; null: none has. */
+  /** Instant at which the newest of the aged votes aged; null: no vote has aged. */
   lastAgedAt({ age }: Now): number | null {
     const ended = this.all()
       .filter((vote) => !isFresh(vote, age))
@@ -159,19 +169,22 @@ export class Votes {
     return ended.length === 0 ? null : Math.max(...ended);
   }
 
-  /** The present votes count for so much longer, ms, or less long. */
+  /** Lets the present votes count longer by this time, or shorter if it is negative, ms. */
   shift(byMs: number, now: Now): void {
     this.#agesAt = Number.NEGATIVE_INFINITY;
     if (byMs === 0) return;
     for (const vote of this.#last.values()) {
       this.#doubts.widen(vote.region, Math.max(0, -byMs), Math.max(0, byMs));
-      // An aged vote is no vote any more, whatever the period is now.
+      // An aged vote stays aged, even if the new period is longer.
       if (!isFresh(vote, now.age)) continue;
       this.#last.set(vote.region, { ...vote, freshUntil: vote.freshUntil + byMs });
     }
   }
 
-  /** A slot is left out in these regions: their votes count for a period longer, and no longer than a new one. */
+  /**
+   * Handles a slot that is left out in these regions: their votes
+   * count for one more period, but no longer than new votes.
+   */
   leftOut(regions: readonly Region[], periodMs: number, now: Now): void {
     this.#agesAt = Number.NEGATIVE_INFINITY;
     for (const vote of this.#last.values()) {
@@ -183,7 +196,7 @@ export class Votes {
     }
   }
 
-  /** Ends the votes of all other regions. Returns whether there were any. */
+  /** Removes the votes of all other regions. Returns whether there were any. */
   keep(regions: ReadonlySet<Region>): boolean {
     this.#agesAt = Number.NEGATIVE_INFINITY;
     let isChanged = false;
@@ -193,7 +206,7 @@ export class Votes {
     return isChanged;
   }
 
-  /** All votes are ended. */
+  /** Removes all votes. */
   end(): void {
     this.#last.clear();
     this.#doubts.endAll();
