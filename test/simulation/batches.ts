@@ -80,6 +80,11 @@ export class Batches implements BatchLife {
     return this.#told.slice(0, this.#evaluating ?? 0);
   }
 
+  /** Whether the queue waits before it tries again to write the last batch. */
+  get isPausing(): boolean {
+    return this.#hasFailed && this.#evaluating === null;
+  }
+
   /** Notes that an evaluation of all inputs so far begins. */
   evaluates(): void {
     this.#evaluating ??= this.#told.length;

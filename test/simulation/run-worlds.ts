@@ -31,12 +31,16 @@ const COLLECTING = ['--max-semi-space-size=32', '--single-threaded-gc'];
 /** A range of consecutive seeds. */
 export type Range = { readonly seed: number; readonly worlds: number; readonly storm?: Storm };
 
-/** Runs worlds in this process. */
-export async function runWorlds({ seed, worlds, storm = NO_STORM }: Range): Promise<Statistics> {
+/** Runs worlds in this process. `onWorld` is called with the seed of each, before it runs. */
+export async function runWorlds(
+  { seed, worlds, storm = NO_STORM }: Range,
+  onWorld: (seed: number) => void = () => {},
+): Promise<Statistics> {
   const sum = noStatistics();
   const sqlite = worlds >= SQLITE_EVERY ? await DatabaseWorldStore.open() : null;
   try {
     for (let next = seed; next < seed + worlds; next += 1) {
+      onWorld(next);
       const isInSqlite = sqlite !== null && next % SQLITE_EVERY === 0;
       if (isInSqlite) await sqlite.clear();
       const store: WorldStore = isInSqlite ? sqlite : new MemoryStore();

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { closesIncidents } from '@svc/coordinator/alerts/registry.ts';
 import { BacklogHold } from '@svc/coordinator/checks/backlog-hold.ts';
 import { MaintenanceHold } from '@svc/coordinator/checks/maintenance-hold.ts';
@@ -244,7 +245,9 @@ export class Service {
 
   /** Commits the waiting events, until a commit takes time. Returns the commits. */
   async flush(): Promise<readonly Commit[]> {
-    while (!this.#store.isWaiting && this.waiting > 0) {
+    // The queue ends its pause by a timer of its own. If that has run in this instant, the evaluation begins now.
+    if (this.#batches.isPausing) await setImmediate();
+    while (!this.#store.isWaiting && !this.#batches.isPausing && this.waiting > 0) {
       const flushed = this.#recorder.flushed();
       await (this.#around.commitsTakeTime ? Promise.race([flushed, this.#store.waits]) : flushed);
     }

@@ -103,7 +103,7 @@ export class SlowStore implements RecordingStore {
     this.#network = network;
   }
 
-  /** Resolves when a batch begins to wait for time to pass. */
+  /** Resolves when a batch begins to wait for time to pass, or could not be written. */
   get waits(): Promise<void> {
     return this.#waits;
   }
@@ -166,10 +166,6 @@ export class SlowStore implements RecordingStore {
     this.#failures += 1;
     const begunAt = this.#clock.monotonic();
     this.flight = { begunAt, durableAt: begunAt + waitMs, answeredAt: begunAt + waitMs };
-    this.isWaiting = true;
-    this.#clock.after(waitMs, () => {
-      this.isWaiting = false;
-    });
     this.#onWait();
     this.#waits = this.#nextWait();
   }
