@@ -68,7 +68,7 @@ async function mute([given, ...args]: readonly string[], surroundings: Surroundi
   surroundings.err.write(`svc: monitor ${id} is muted until ${muted.parse(answer.body).until}\n`);
 }
 
-/** The instant after this length of time from now, as the API takes it. */
+/** The instant that lies this length of time after now, in the form that the API takes. */
 function endAfter(length: string): string {
   const [, count, unit = ''] = /^([1-9]\d{0,4})([mhd])$/.exec(length) ?? [];
   if (count === undefined) throw new UsageError(`--for must be as 30m, 4h or 2d, not "${length}"`);

@@ -31,7 +31,7 @@ export const LIMITS = {
   noteText: 8 * 1_024,
   /** Maximum number of maintenance windows in one workspace. */
   maintenanceWindows: 1_000,
-  /** Maximum duration of an occurrence of a maintenance window. */
+  /** Maximum duration of an occurrence of a maintenance window, and of a mute. */
   maintenanceMs: 31 * 24 * 3_600_000,
   /** Maximum number of days, weeks or months between two occurrences. */
   maintenanceInterval: 99,

@@ -253,9 +253,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Whether news of status pages about the monitor are held back now: because results from before the start are
-   * not read yet, by a backlog, or by a maintenance window. A mute holds alerts only, because pages show the
-   * status of a muted monitor.
+   * Whether news about the monitor to subscribers of status pages are held now: because
+   * results from before the start are not read yet, because of a backlog, or by a maintenance
+   * window. A mute does not hold news, because pages show the status of a muted monitor.
    */
   holdsNews(monitorId: number): boolean {
     const { isHeld, maintenance, slotClock, states } = this.#parts;

@@ -32,8 +32,8 @@ export function isConfirmedAtOnce({ confirmAfter, recoverAfter }: Confirmation):
 }
 
 /**
- * Adds a verdict. If the verdict is not about a newer slot than the newest one in the list, it replaces the verdict of
- * that slot.
+ * Returns the verdicts with another one added. If the added verdict is not about a
+ * newer slot than the newest one in the list, it replaces the verdict of that slot.
  *
  * @param verdicts oldest first
  */
@@ -46,8 +46,9 @@ export function withVerdict(verdicts: readonly SlotVerdict[], verdict: SlotVerdi
 }
 
 /**
- * The newest verdicts, as many as {@link confirmedStatus} may need later. Call it only after that function has seen
- * all of them: if fewer slots are declared in the middle of a row, the change still begins with the row's first slot.
+ * Returns the newest verdicts, as many as {@link confirmedStatus} may need later. Call it only
+ * after {@link confirmedStatus} has seen all verdicts. If fewer slots in a row are declared
+ * while a row lasts, the change of status still begins with the first slot of the row.
  */
 export function keptVerdicts(
   verdicts: readonly SlotVerdict[],

@@ -229,7 +229,7 @@ export function mergeSpans(spans: readonly Occurrence[]): Occurrence[] {
 
 /** A maintenance window or a mute as the evaluation needs it. */
 export type LiveWindow = {
-  /** A mute has the negated id of its monitor. */
+  /** Id of the window. The id of a mute is the negated id of its monitor. */
   readonly id: number;
   /** Monitors whose alerts the window holds. */
   readonly monitorIds: readonly number[];
@@ -306,7 +306,10 @@ export class Windows {
     return this.#hold(monitorId, instant, () => true);
   }
 
-  /** As {@link cover}, but a mute does not count. */
+  /**
+   * Whether one of the monitor's windows has an occurrence
+   * at the instant. Unlike {@link cover}, it ignores mutes.
+   */
   isUnderMaintenance(monitorId: number, instant: number): boolean {
     return this.#hold(monitorId, instant, ({ id }) => id > 0);
   }

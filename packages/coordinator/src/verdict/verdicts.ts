@@ -74,7 +74,8 @@ function judgement(
   const before = state.verdicts;
   if (isConfirmedAtOnce(monitor)) return { status, reason, begin: null, verdicts: NONE };
   if (status === 'unknown') return { status, reason, begin: null, verdicts: before };
-  // Regions may enter with a slot that is still open. Nobody has reported about it, so it is none of the row.
+  // Regions may enter with a slot that is still open. The
+  // slot has no report yet, so it is not a part of the row.
   const isDecided = slot !== null && slot <= state.decidedSlot;
   const about = isDecided ? slot : (before.at(-1)?.slot ?? state.decidedSlot);
   const all = withVerdict(before, { slot: about, status, at: frame.instants.slotNow });

@@ -26,7 +26,7 @@ const muteView = z
   });
 export type MuteView = z.infer<typeof muteView>;
 
-/** The mute of a monitor in an overview. */
+/** The schema of a mute in the overview of a monitor. */
 export const muteOfMonitor = muteView.omit({ monitor_id: true }).nullable().meta({
   description: 'The mute of the monitor, during which its alerts are held. Null while it is not muted.',
 });
@@ -92,7 +92,7 @@ export function muteEndpoints({
   ];
 }
 
-/** The members of a mute in an answer. */
+/** Makes the members of a mute in an answer. */
 export function muteOf({ at, until, by }: Mute): Omit<MuteView, 'monitor_id'> {
   return { at: instantText(at), until: instantText(until), by };
 }

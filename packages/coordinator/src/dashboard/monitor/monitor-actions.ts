@@ -34,7 +34,7 @@ ${muteControl(SELECTION_FORM)}<button form="${SELECTION_FORM}" name="action" val
 <button form="${SELECTION_FORM}" name="action" value="remove" class="button-danger">Remove</button></div>`;
 }
 
-/** Lengths of a mute that forms offer, by the value of their option, ms. */
+/** The lengths of a mute that forms offer, ms, by the value of the option. */
 const MUTES: Readonly<Record<string, { readonly label: string; readonly ms: number }>> = {
   '30m': { label: '30 minutes', ms: 30 * 60_000 },
   '1h': { label: '1 hour', ms: 3_600_000 },
@@ -44,9 +44,9 @@ const MUTES: Readonly<Record<string, { readonly label: string; readonly ms: numb
 };
 
 /**
- * The button that mutes, and the choice of how long.
+ * Makes the button that mutes, and the field for the length of the mute.
  *
- * @param form id of the form that sends them
+ * @param form id of the form to which both belong
  */
 export function muteControl(form: string): Html {
   return html`<span class="row mute"><button form="${form}" name="action" value="mute">Mute</button>
@@ -169,7 +169,10 @@ async function setActive({ api }: DashboardRequest, id: string, active: boolean)
   return replaced.problem?.message ?? null;
 }
 
-/** Mutes a monitor for as long as the form says. Returns why it was not muted; null: it was. */
+/**
+ * Mutes a monitor for the length that the form contains.
+ * Returns why the monitor was not muted; null: it was muted.
+ */
 async function mute({ api, form, now }: DashboardRequest, id: number): Promise<string | null> {
   const length = MUTES[form.text('mute_for')];
   if (length === undefined) return 'Choose for how long.';

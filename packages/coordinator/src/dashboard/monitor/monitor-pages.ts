@@ -245,7 +245,10 @@ function maintenanceNotice({ active, next }: Around): Html {
   }</div>`;
 }
 
-/** Says until when the monitor is muted, with a button that ends the mute; otherwise the button that mutes. */
+/**
+ * Makes a notice that says until when the monitor is muted, with a button that
+ * ends the mute. If the monitor is not muted, makes the button that mutes it.
+ */
 function muteNotice({ canOpen, formToken }: DashboardRequest, id: number, state?: MonitorStateView): Html {
   const mute = state?.mute ?? null;
   const canMute = canOpen(`/monitors/${id}/mute`, 'POST');

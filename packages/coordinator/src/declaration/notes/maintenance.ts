@@ -150,7 +150,7 @@ class WindowChange {
   }
 
   /**
-   * Holds the alerts of a monitor until an instant, in place of the mute that it has.
+   * Mutes a monitor until an instant. An earlier mute of the monitor is replaced.
    *
    * @throws NotFound
    */
@@ -163,7 +163,7 @@ class WindowChange {
   }
 
   /**
-   * Ends the mute of a monitor. If it has none, nothing is written.
+   * Ends the mute of a monitor. If the monitor has no mute, nothing is written.
    *
    * @throws NotFound
    */

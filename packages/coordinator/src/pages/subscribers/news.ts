@@ -65,7 +65,7 @@ export type NewsParts = {
    */
   readonly isOfInstallation: boolean;
   /**
-   * Whether the monitor's alerts are held now: by maintenance, by a backlog, or after a start.
+   * Whether news about the monitor are held now: by maintenance, by a backlog, or after a start.
    * True also for monitors of other shards, because their own leaders announce their changes.
    */
   readonly isHeld: (monitorId: number) => boolean;

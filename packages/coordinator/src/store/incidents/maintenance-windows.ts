@@ -154,7 +154,8 @@ export async function windowsOfMonitor(
 }
 
 /**
- * The windows and mutes with these ids, of any workspace, for the evaluation. Those that do not exist are missing.
+ * The windows and mutes with these ids, of any workspace, for the
+ * evaluation. Windows and mutes that do not exist are missing.
  */
 export async function liveWindowsOf(
   { read }: Pick<Store, 'read'>,
@@ -177,7 +178,9 @@ export async function allWindows(source: Readable): Promise<StoredWindow[]> {
   return completed(source, rows);
 }
 
-/** All windows that have an occurrence at or after `now`, epoch ms, and all mutes that are not over then. */
+/**
+ * All windows that have an occurrence at or after `now` (epoch ms), and all mutes that are not over at `now`.
+ */
 export async function loadWindows({ read }: Pick<Store, 'read'>, now: number): Promise<Windows> {
   const rows = await read.selectFrom('maintenance_windows').selectAll().orderBy('id').execute();
   const present = rows.filter((row) => nextOccurrence(timesOf(row), now) !== null);

@@ -3,20 +3,20 @@ import { idChunks, type Readable, readingOf } from '../queries.ts';
 import type { Transaction } from '../store.ts';
 
 /**
- * A monitor whose alerts somebody holds until an instant. Like an acknowledgement, a mute is an act of people: no
- * file and no Terraform resource declares it.
+ * A mute, which holds the alerts of a monitor until an instant. People set mutes by
+ * hand, like acknowledgements: no file and no Terraform resource declares a mute.
  */
 export type Mute = {
   readonly monitorId: number;
   /** When the mute was set, epoch ms. */
   readonly at: number;
-  /** Its end, epoch ms. */
+  /** End of the mute, epoch ms. */
   readonly until: number;
-  /** Name of the token that set it. */
+  /** Name of the token with which the mute was set. */
   readonly by: string;
 };
 
-/** Mutes a monitor, in place of the mute that it has. */
+/** Stores a mute, in place of an earlier mute of the monitor. */
 export async function setMute({ db }: Transaction, { monitorId, at, until, by }: Mute): Promise<void> {
   const values = { muted_at: at, muted_until: until, muted_by: by };
   await db
@@ -26,7 +26,7 @@ export async function setMute({ db }: Transaction, { monitorId, at, until, by }:
     .execute();
 }
 
-/** Returns whether the monitor had a mute, which may be over. */
+/** Removes the mute of a monitor. Returns whether the monitor had a mute, even one that was over. */
 export async function removeMute({ db }: Transaction, monitorId: number): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('mutes')
@@ -36,7 +36,7 @@ export async function removeMute({ db }: Transaction, monitorId: number): Promis
 }
 
 /**
- * The mutes of these monitors that are not over. A monitor without one is missing.
+ * The mutes of these monitors that are not over, by monitor id. Monitors without such a mute are missing.
  *
  * @param now epoch ms on the slots' clock
  */
@@ -59,7 +59,7 @@ export async function mutesOf(
   return found;
 }
 
-/** The monitors of all workspaces with mutes that are not over at `now`, epoch ms, as windows for the evaluation. */
+/** All mutes that are not over at `now` (epoch ms), of all workspaces, as windows for the evaluation. */
 export async function mutedWindows(source: Readable, now: number): Promise<LiveWindow[]> {
   const rows = await readingOf(source)
     .selectFrom('mutes')
@@ -69,7 +69,10 @@ export async function mutedWindows(source: Readable, now: number): Promise<LiveW
   return rows.map(({ monitor_id: monitorId, muted_until: until }) => muteWindow(monitorId, until));
 }
 
-/** The mute of a monitor as the evaluation needs it. It holds from the moment at which the evaluation knows it. */
+/**
+ * The mute of a monitor as a window for the evaluation. It has no
+ * beginning, because it holds alerts as soon as the evaluation knows it.
+ */
 export function muteWindow(monitorId: number, until: number): LiveWindow {
   return {
     id: muteIdOf(monitorId),
@@ -78,7 +81,7 @@ export function muteWindow(monitorId: number, until: number): LiveWindow {
   };
 }
 
-/** The id that stands for the mute of a monitor among the ids of maintenance windows, see `LiveWindow.id`. */
+/** The id of the mute of a monitor among the ids of maintenance windows, see `LiveWindow.id`. */
 export function muteIdOf(monitorId: number): number {
   return -monitorId;
 }
