@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs';
+import { contentOf, plainText } from '@svc/coordinator/alerts/content.ts';
 import { createSender } from '@svc/coordinator/alerts/sender.ts';
 import { createSendMail } from '@svc/coordinator/outgoing/smtp/mail.ts';
 import type { SmtpRelay } from '@svc/coordinator/outgoing/smtp/relay.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FULL_ALERT, loopbackParts, sendContext } from '../support/channel-sending.ts';
+import { FULL_ALERT, loopbackParts, PUBLIC_URL, sendContext } from '../support/channel-sending.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { TEST_AUTHORITY } from '../support/tls/certificates.ts';
 import { MailServer, type MailStep } from '../support/vendors/smtp.ts';
+import { NOTICES } from './channels/notices.ts';
 import { SHOWN_ALERT } from './channels/shown-alert.ts';
 
 /* The promises of all kinds, for the one kind that does not send over HTTP. */
@@ -211,4 +213,13 @@ test('the page shows what is sent', async () => {
   const lines = [...headers].map(([name, value]) => `${name}: ${value}`);
   const text = parts[0]?.text.replaceAll('\r\n', '\n').trimEnd();
   expect(shown).toBe(`${lines.join('\n')}\n\n${text}`);
+});
+
+test.each(NOTICES)('%s', async (title, alert) => {
+  expect(await send(alert)).toMatchObject({ outcome: 'delivered' });
+  const [mail] = server.mails;
+  expect(mail?.parsed.headers.get('subject')).toBe(title);
+  const [text] = mail?.parsed.parts ?? [];
+  const lines = plainText(contentOf(alert, PUBLIC_URL)).split('\n');
+  for (const line of lines) expect(text?.text).toContain(line);
 });

@@ -84,6 +84,7 @@ test('shards are led evenly, and no result and no alert is lost or doubled when 
     provider_type: 'webhook',
     webhook: { endpoint: hook.url },
     group_alerts: false,
+    notify_unknown: true,
     monitor_ids: ids,
   });
   await Promise.all([untilAll(first, 'active'), untilAll(second, 'active')]);

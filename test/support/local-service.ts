@@ -34,6 +34,7 @@ export type LocalServiceOptions = LocalAgentOptions & {
   deadmanUrl?: string;
   /** Limit of all streams of results together, bytes. */
   resultsMaxBytes?: number;
+  regionNoticeAfterMs?: number;
   /** The NATS servers to use, which the test runs. Left out: the service has a server of its own. */
   natsUrl?: string;
   /** A database that several services share; left out: one of its own. */
@@ -155,6 +156,7 @@ export class LocalService {
         mailHelo: undefined,
         retentionDays: 14,
         resultsMaxBytes: this.#options.resultsMaxBytes ?? 512 * 1024 ** 2,
+        regionNoticeAfterMs: this.#options.regionNoticeAfterMs ?? 1_800_000,
         metricsToken: undefined,
         database: this.#databaseUrl,
         secretKey: new Secret(SECRET_KEY),

@@ -12,6 +12,7 @@ import type { SettingsCheck, SettingsOf, SettingsTable } from '@svc/shared/setti
 import {
   bearerToken,
   cidrList,
+  duration,
   hostList,
   listenAddress,
   onOff,
@@ -173,6 +174,13 @@ export const COORDINATOR_SETTINGS = {
       'largest size of the results that NATS keeps until five minutes after they are recorded, bytes',
     default: String(2 * GIBIBYTE),
     schema: wholeNumber(16 * 1024 ** 2, 1_024 * GIBIBYTE),
+  },
+  regionNoticeAfterMs: {
+    name: 'SVC_REGION_NOTICE_AFTER',
+    description:
+      'for how long a region must fail alone, while the status of the monitor stays active, before the channels of the monitor are told: a number with s, m, h or d, 1m to 30d',
+    default: '30m',
+    schema: duration('1m', '30d'),
   },
   metricsToken: {
     name: 'SVC_METRICS_TOKEN',

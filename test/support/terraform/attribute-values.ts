@@ -96,6 +96,7 @@ export const SAMPLES: readonly Sample[] = [
         provider_type: [channel, channel],
         monitor_ids: [[monitor('http'), monitor('dns')], [monitor('tcp')], []],
         group_alerts: [false, true],
+        notify_unknown: [false, true],
         [channel]: channelValues(CHANNEL_SAMPLES[channel]) as unknown as [unknown, unknown],
       },
     }),

@@ -53,6 +53,7 @@ test('the most urgent monitors come first, and among equals the newest change', 
     target: `https://example.com/health?${MASK}`,
     periodicity: '1m',
     disagreeing: [],
+    failing_alone: [],
   });
 });
 

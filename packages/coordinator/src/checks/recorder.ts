@@ -264,6 +264,12 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return maintenance.windows.isUnderMaintenance(monitorId, slotClock.now());
   }
 
+  /** Whether alerts and notices about the monitor are held back now: as {@link holdsNews}, and by a mute. */
+  holdsAlerts(monitorId: number): boolean {
+    const { maintenance, slotClock } = this.#parts;
+    return this.holdsNews(monitorId) || maintenance.windows.cover(monitorId, slotClock.now());
+  }
+
   /** Resolves when everything queued until now is recorded, or the recorder is stopped. */
   flushed(): Promise<void> {
     return this.#queue.flushed();

@@ -12,11 +12,13 @@ import type { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { urlRules } from '../alerts/declared-urls.ts';
 import { Deliverer } from '../alerts/deliverer.ts';
+import { MonitorNotices } from '../alerts/monitor-notices.ts';
 import { OverdueAlerts } from '../alerts/overdue.ts';
 import { closesIncidents } from '../alerts/registry.ts';
 import { channelProblems, createSender, type OperatorValues } from '../alerts/sender.ts';
 import { storedChannels } from '../alerts/stored-channels.ts';
 import { BacklogHold } from '../checks/backlog-hold.ts';
+import { electableRegions } from '../checks/batch-evaluation.ts';
 import { ResultConsumer } from '../checks/consumer.ts';
 import { Dispatch } from '../checks/dispatch.ts';
 import { JobTokens } from '../checks/job-tokens.ts';
@@ -74,6 +76,7 @@ export type LeadershipSettings = Pick<
   | 'mailHelo'
   | 'retentionDays'
   | 'resultsMaxBytes'
+  | 'regionNoticeAfterMs'
 >;
 
 export type LeadershipParts = {
@@ -118,6 +121,7 @@ export type BuiltLeadership = Pick<Loaded, 'monitors' | 'newestSlots' | 'slotClo
   readonly consumer: ResultConsumer;
   readonly dispatch: Dispatch;
   readonly metricsExport: MetricsExport;
+  readonly notices: MonitorNotices;
   readonly news: PageNews;
   readonly applier: ChangeApplier;
   /** Null: the shard is not 0. */
@@ -209,6 +213,16 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
     consumer,
     dispatch,
     metricsExport,
+    notices: new MonitorNotices({
+      ...parts,
+      states,
+      monitors,
+      slotClock,
+      regionAfterMs: config.regionNoticeAfterMs,
+      electable: () => electableRegions(presence),
+      isHeld: (monitorId) => recorder.holdsAlerts(monitorId),
+      onQueued: (queued) => background?.deliverer.deliverQueued(queued),
+    }),
     news: createNews(parts, background?.deliverer ?? null, isHeld),
     newestSlots: loaded.newestSlots,
     applier,

@@ -48,6 +48,7 @@ export const COPIED_TABLES = [
   'off_grid_slots',
   'monitor_states',
   'monitor_votes',
+  'monitor_notices',
   'transitions',
   'stream_positions',
   'region_presence',

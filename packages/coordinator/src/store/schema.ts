@@ -65,6 +65,7 @@ export interface Database {
     provider_type: string;
     settings_sealed: Uint8Array;
     group_alerts: Generated<number>;
+    notify_unknown: Generated<number>;
     state: Generated<'ok' | 'failing'>;
     state_reason: string | null;
     stopped_at: Generated<number | null>;
@@ -117,6 +118,7 @@ export interface Database {
     votes: string;
     open_slots: string | null;
   };
+  monitor_notices: { monitor_id: number; region: string; since: number; key: string; told: string };
   slot_results: { slot: number; monitor_id: number; regions: number; not_run: number; reports: Uint8Array };
   agent_names: { number: number; name: string; noted_on: number };
   export_totals: { monitor_id: number; until: number; totals: string };

@@ -17,14 +17,22 @@ export type Closure = (typeof CLOSURES)[number];
  */
 const group = z.object({
   /** Numbers of monitors, by the newest status of each monitor. */
-  counts: z.object({ error: z.number().int(), degraded: z.number().int(), recovered: z.number().int() }),
-  /** The monitors, the worst first and then in the order of their alerts; at most 100 of them. */
+  counts: z.object({
+    error: z.number().int(),
+    degraded: z.number().int(),
+    recovered: z.number().int(),
+    /** Number of notices, which are about no status; absent: none. */
+    notices: z.number().int().optional(),
+  }),
+  /** The monitors, the worst first and then in the order of their alerts, notices last; at most 100 of them. */
   monitors: z.array(
     z.object({
       id: z.number().int(),
       name: z.string(),
       status: z.enum(ALERT_STATUSES),
       errorMessage: z.string().optional(),
+      /** Title of the notice about the monitor; absent: the alert is about its status. */
+      notice: z.string().optional(),
     }),
   ),
   /** The members that all alerts of the group share. */
@@ -103,10 +111,16 @@ export const alert = z.object({
    */
   delayedMs: z.number().optional(),
   /**
-   * The whole text of a message of svc about itself; absent in every other alert. The monitor of such an
-   * alert has id 0, which no real monitor has.
+   * The text of a message that is about no status; absent in every other alert. A message of svc about itself has
+   * `lines`, and its monitor has id 0, which no real monitor has. A notice about a monitor has `facts`.
    */
-  notice: z.object({ title: z.string(), lines: z.array(z.string()) }).optional(),
+  notice: z
+    .object({
+      title: z.string(),
+      lines: z.array(z.string()),
+      facts: z.array(z.object({ label: z.string(), text: z.string() })).optional(),
+    })
+    .optional(),
   group: group.optional(),
   /**
    * The whole text of a mail to a visitor of a status page; absent in every other alert. The monitor of such

@@ -8,10 +8,12 @@ import {
 } from '@svc/shared/resources/monitors.ts';
 import { attributeWarnings } from '@svc/shared/resources/registry.ts';
 import { MASK } from '@svc/shared/secret.ts';
+import { utcText } from '@svc/shared/time-texts.ts';
 import { urlSecrets, userInfoApart } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
 import type { StoredMonitor } from '../../declaration/stored.ts';
 import { type RecentHistory, recentHistories } from '../../history/recent-history.ts';
+import { noticesOf } from '../../store/alerts/monitor-notices.ts';
 import {
   type FailingChannel,
   type FailingChannels,
@@ -28,6 +30,7 @@ import { monitorCreatedAt, usesOfMonitor } from '../../store/declaration/monitor
 import { MaintenanceNow } from '../../store/incidents/maintenance-windows.ts';
 import { type Mute, mutesOf } from '../../store/incidents/mutes.ts';
 import { type LiveMonitor, MONITOR_STATUSES, type MonitorStatus } from '../../verdict/monitor.ts';
+import type { MonitorNotice } from '../../verdict/monitor-notices.ts';
 import { addTimes, NO_TIMES, type StatusTimes, uptimePercent, worstStatus } from '../../verdict/uptime.ts';
 import { id, instant } from '../answers.ts';
 import type { ApiParts, KnownVerdict } from '../api-parts.ts';
@@ -68,11 +71,12 @@ export function monitorEndpoints(parts: ApiParts): ServedEndpoint[] {
       kindFor: monitorKindOf,
       async present(stored) {
         const ids = stored.map(({ id }) => id);
-        const [verdicts, failing] = await Promise.all([
+        const [verdicts, failing, notices] = await Promise.all([
           monitors.verdictsOf(ids),
           failingChannels(store, ids, MOST_NAMED),
+          noticesOf(store, ids),
         ]);
-        const surroundings = { verdicts, failing, now: slotNow() };
+        const surroundings = { verdicts, failing, notices, now: slotNow() };
         return stored.map((monitor) => monitorView(monitor, surroundings));
       },
     },
@@ -141,6 +145,10 @@ const monitorStateView = z
       description:
         'Regions whose newest vote is another outcome than the status. For `degraded`, a failed vote agrees too. Empty for `unknown`.',
     }),
+    failing_alone: z.array(z.object({ region: z.string(), since: z.number().int() })).meta({
+      description:
+        'Regions that have failed alone for so long that the channels were told (`SVC_REGION_NOTICE_AFTER`), and since when, epoch ms.',
+    }),
     history: historyView.optional(),
   })
   .meta({
@@ -157,6 +165,7 @@ const monitorStateView = z
         target: 'https://api.example.com/health',
         periodicity: '30s',
         disagreeing: [],
+        failing_alone: [],
       },
     ],
   });
@@ -248,14 +257,20 @@ export const monitorStates = endpoint({
   answers: { 200: { description: 'A page of the list.', schema: statesView } },
 });
 
+/** What is known of a listed monitor, beside its row. */
+type KnownOfMonitor = {
+  readonly monitor: LiveMonitor | undefined;
+  readonly verdict: KnownVerdict | undefined;
+  readonly notices: readonly MonitorNotice[];
+  readonly history: RecentHistory | undefined;
+  readonly mute: Mute | undefined;
+};
+
 export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): ServedEndpoint[] {
   const maintenanceNow = new MaintenanceNow(store);
   const viewOf = (
     { id, active, maintenance, ...row }: OverviewRow,
-    monitor: LiveMonitor | undefined,
-    verdict: KnownVerdict | undefined,
-    history: RecentHistory | undefined,
-    mute: Mute | undefined,
+    { monitor, verdict, notices, history, mute }: KnownOfMonitor,
   ): MonitorStateView => {
     return {
       ...row,
@@ -266,6 +281,7 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       target: monitor === undefined ? null : urlSecrets.replaced(monitor.target, MASK),
       periodicity: PERIODICITIES.find((each) => periodMs(each) === monitor?.periodMs) ?? null,
       disagreeing: verdict === undefined ? [] : regionsAgainst(verdict),
+      failing_alone: notices.flatMap(({ region, since }) => (region === null ? [] : [{ region, since }])),
       ...(history === undefined ? {} : { history: historyOf(history) }),
     };
   };
@@ -288,15 +304,22 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       const total =
         state === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[state];
       const listed = rows.map(({ id }) => id);
-      const [known, verdicts, mutes, histories] = await Promise.all([
+      const [known, verdicts, notices, mutes, histories] = await Promise.all([
         monitors.findMonitors(listed),
         monitors.verdictsOf(listed),
+        noticesOf(store, listed),
         mutesOf(store, listed, slotNow()),
         include === undefined ? new Map() : recentHistories(store, listed, slotNow()),
       ]);
       const data = rows.map((row) => {
         const { id } = row;
-        return viewOf(row, known.get(id), verdicts.get(id), histories.get(id), mutes.get(id));
+        return viewOf(row, {
+          monitor: known.get(id),
+          verdict: verdicts.get(id),
+          notices: notices.get(id) ?? [],
+          history: histories.get(id),
+          mute: mutes.get(id),
+        });
       });
       const failing = await failingChannelsOf(store, workspaceId, MOST_FAILING);
       return ok({
@@ -416,20 +439,36 @@ type MonitorSurroundings = {
   readonly verdicts: ReadonlyMap<number, KnownVerdict>;
   /** Failing channels by the id of the monitor. */
   readonly failing: ReadonlyMap<number, FailingChannels>;
+  /** Notices by the id of the monitor. */
+  readonly notices: ReadonlyMap<number, readonly MonitorNotice[]>;
   /** The instant for which the answer is made, epoch ms. */
   readonly now: number;
 };
 
-function monitorView(stored: StoredMonitor, { verdicts, failing, now }: MonitorSurroundings): object {
+function monitorView(
+  stored: StoredMonitor,
+  { verdicts, failing, notices, now }: MonitorSurroundings,
+): object {
   const verdict = verdicts.get(stored.id);
   const answered = resourceView(stored, {
     status: verdict?.status ?? 'unknown',
     regions_status: (verdict?.votes ?? [])
       .toSorted((one, other) => REGIONS.indexOf(one.region) - REGIONS.indexOf(other.region))
       .map((vote) => regionStatus(vote, now)),
-    warnings: [...attributeWarnings(stored.kind, stored.attributes), ...undelivered(failing.get(stored.id))],
+    warnings: [
+      ...attributeWarnings(stored.kind, stored.attributes),
+      ...(notices.get(stored.id) ?? []).map(noticeWarning),
+      ...undelivered(failing.get(stored.id)),
+    ],
   });
   return stored.kind === 'svc_http_monitor' ? userInfoApart(answered) : answered;
+}
+
+function noticeWarning({ region, since }: MonitorNotice): string {
+  const text = utcText(since);
+  return region === null
+    ? `it has had no data since ${text}`
+    : `region ${region} alone has failed since ${text}`;
 }
 
 function undelivered(failing: FailingChannels | undefined): string[] {

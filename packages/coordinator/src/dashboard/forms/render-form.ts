@@ -449,7 +449,7 @@ const SECTIONS: readonly { readonly title: string; readonly names: readonly stri
   { title: 'Who may see it', names: ['public', 'access_type', 'password', 'auth_email_domains'] },
   { title: 'Links', names: ['homepage_url', 'contact_url', 'icon', 'custom_domain'] },
   { title: 'When', names: ['starts_at', 'ends_at', 'time_zone', 'repeat'] },
-  { title: 'Alerts', names: ['monitor_ids', 'group_alerts'] },
+  { title: 'Alerts', names: ['monitor_ids', 'group_alerts', 'notify_unknown'] },
   { title: 'Where visitors see it', names: ['page_ids', 'component_ids'] },
 ];
 

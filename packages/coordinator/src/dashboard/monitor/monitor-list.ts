@@ -161,10 +161,9 @@ function cellsOf(
   monitor: MonitorStateView,
   { canOpen, now }: Pick<DashboardRequest, 'canOpen' | 'now'>,
 ): Html {
-  const { id, type, name, active, status, since, maintenance, mute, disagreeing, target, periodicity } =
-    monitor;
+  const { id, type, name, active, status, since, maintenance, mute, target, periodicity } = monitor;
   return html`
-<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${mute === null ? NO_HTML : html`<br>${mutedLabel()}`}${active ? againstLabel(disagreeing) : NO_HTML}</td>
+<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${mute === null ? NO_HTML : html`<br>${mutedLabel()}`}${active ? againstLabel(monitor, now) : NO_HTML}</td>
 <th scope="row">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}<span class="target soft small">${checkText(type, periodicity)}${target ?? ''}</span></th>
 ${historyCells(monitor.history)}
 <td class="soft since">${since === null || !active ? NO_HTML : age(since, now)}</td>`;
@@ -178,8 +177,16 @@ function checkText(type: string, periodicity: string | null): string {
 /** Maximum number of regions that a row names. */
 const MOST_REGIONS = 2;
 
-/** Names the regions whose newest vote is another outcome than the status. */
-function againstLabel(regions: readonly string[]): Html {
+/** Names the regions that fail alone, with since when, and then others whose newest vote is another outcome than the status. */
+function againstLabel({ disagreeing, failing_alone: alone }: MonitorStateView, now: number): Html {
+  const others = disagreeing.filter((region) => !alone.some((each) => each.region === region));
+  return html`${alone.map(
+    ({ region, since }) =>
+      html`<span class="against soft small">${region} alone fails: began ${age(since, now)}</span>`,
+  )}${disagreeingLabel(others)}`;
+}
+
+function disagreeingLabel(regions: readonly string[]): Html {
   if (regions.length === 0) return NO_HTML;
   const more = regions.length - MOST_REGIONS;
   const named = regions.slice(0, MOST_REGIONS).join(', ');

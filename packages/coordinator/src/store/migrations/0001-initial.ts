@@ -80,7 +80,8 @@ const DECLARED = [
     state TEXT NOT NULL DEFAULT 'ok' CHECK (state IN ('ok', 'failing')), state_reason TEXT,
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
-    stopped_at INTEGER, group_alerts INTEGER NOT NULL DEFAULT 1, kept TEXT)`,
+    stopped_at INTEGER, group_alerts INTEGER NOT NULL DEFAULT 1, kept TEXT,
+    notify_unknown INTEGER NOT NULL DEFAULT 1)`,
   'CREATE INDEX notifications_workspace ON notifications (workspace_id, id)',
   // A link enables a channel for a monitor. `version` is the channel's `row_version` when the link was made,
   // or when the channel's kind last changed. `announced` is the status of the last alert to the channel about
@@ -194,6 +195,13 @@ const EVALUATION = [
   // changes and intervals are kept for different times.
   'CREATE INDEX transitions_changed ON transitions (at, id, monitor_id) WHERE from_status <> to_status',
   'CREATE INDEX transitions_reasons ON transitions (at) WHERE from_status = to_status',
+  // Notices about monitors that have begun and are not over, see `verdict/monitor-notices.ts`. `region`: the
+  // region that fails alone; empty: the monitor has no data. `key`: the `incident` of the notice's deliveries.
+  // `told`: JSON, the channels that were told, each with the version of its link.
+  `CREATE TABLE monitor_notices (
+    monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE, region TEXT NOT NULL,
+    since INTEGER NOT NULL, key TEXT NOT NULL, told TEXT NOT NULL,
+    PRIMARY KEY (monitor_id, region)) WITHOUT ROWID`,
   `CREATE TABLE stream_positions (
     stream TEXT PRIMARY KEY, stream_created TEXT NOT NULL, sequence INTEGER NOT NULL,
     message_id TEXT NOT NULL, message_time INTEGER NOT NULL) WITHOUT ROWID`,
