@@ -1,9 +1,8 @@
 import { ALERT_STATUSES } from '@svc/shared/channels/alert.ts';
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { SvcError } from '@svc/shared/errors.ts';
-import { LIMITS } from '@svc/shared/limits.ts';
 import { check } from '@svc/shared/messages/check.ts';
-import { QUORUM_WORDS } from '@svc/shared/quorum.ts';
+import { quorumOf } from '@svc/shared/quorum.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { running } from '@svc/shared/resources/monitor-common.ts';
 import { z } from 'zod';
@@ -28,8 +27,6 @@ const DAYS = 14;
  */
 const SHOWN = 500;
 
-const NO_QUORUM = `must be majority, any, all or a number from 1 to ${REGIONS.length}`;
-
 const whatIfBody = z
   .strictObject({
     days: z
@@ -48,29 +45,15 @@ const whatIfBody = z
         description:
           'Attempts after the first, at most as many as the monitor has. The default: as they were.',
       }),
-    degraded_at: z
-      .number('must be a number')
-      .int('must be a whole number')
-      .min(0, 'must be at least 0')
-      .max(LIMITS.timeoutMs, `must be at most ${LIMITS.timeoutMs}`)
-      .nullish()
-      .meta({
-        description:
-          'Latency above which a passing check is degraded, ms; 0: it never is. Left out: as it was.',
-      }),
+    degraded_at: running.degraded_at.value.schema.nullish().meta({
+      description: 'Latency above which a passing check is degraded, ms; 0: it never is. Left out: as it was.',
+    }),
     regions: z
       .array(z.enum(REGIONS, 'must be a region'))
       .min(1, 'must name a region')
       .nullish()
       .meta({ description: 'Some of the regions of the monitor (default all).' }),
-    quorum: z
-      .union(
-        [
-          z.enum(QUORUM_WORDS, NO_QUORUM),
-          z.number(NO_QUORUM).int(NO_QUORUM).min(1, NO_QUORUM).max(REGIONS.length, NO_QUORUM),
-        ],
-        NO_QUORUM,
-      )
+    quorum: running.quorum.value.schema
       .nullish()
       .meta({ description: 'As of a monitor. Left out: as it is.' }),
     confirm_after: running.confirm_after.value.schema
@@ -241,7 +224,7 @@ function settingsOf(body: WhatIfBody, declared: Declared): OtherSettings {
     retry: retry ?? undefined,
     degradedAtMs: degraded_at ?? undefined,
     regions: regions ?? undefined,
-    quorum: quorum ?? undefined,
+    quorum: typeof quorum === 'string' ? quorumOf(quorum) : undefined,
     confirmAfter: confirm_after ?? undefined,
     recoverAfter: recover_after ?? undefined,
   };
