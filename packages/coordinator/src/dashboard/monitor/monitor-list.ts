@@ -14,7 +14,7 @@ import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age } from '../../web/times.ts';
 import { channelName } from '../channels/channel-state.ts';
 import type { DashboardPage, DashboardRequest } from '../dashboard-page.ts';
-import { counted, numberIn, offsetPaging, pageHead, pathWith } from '../page-parts.ts';
+import { counted, offsetPaging, pageHead, pathWith, readListPage } from '../page-parts.ts';
 import {
   MONITOR_STATES,
   maintenanceLabel,
@@ -22,11 +22,10 @@ import {
   mutedLabel,
   stateOfStatus,
 } from '../state-labels.ts';
-import { SELECTED, SELECTION_FORM, selectionButtons } from './monitor-actions.ts';
+import { SELECTED, SELECTED_PATH, SELECTION_FORM, selectionButtons } from './monitor-actions.ts';
 
 /** Number of monitors on one page of the list. */
 const LIMIT = 50;
-const LAST_OFFSET = 1_000_000;
 
 /** The page that lists all monitors with their states. By default, the most urgent state comes first. */
 export const overviewPage: DashboardPage = {
@@ -36,8 +35,9 @@ export const overviewPage: DashboardPage = {
   navigation: { label: 'Monitors', group: 'Watch' },
   async handle(request) {
     const { api, query, canOpen } = request;
-    const offset = numberIn(query, 'offset', 0, LAST_OFFSET);
-    const found = await api.read(monitorStates, { ...searchOf(query, offset), include: 'history' });
+    const found = await readListPage(query, (offset) =>
+      api.read(monitorStates, { ...searchOf(query), offset, include: 'history' }),
+    );
     const isNew = found.total === 0 && query.size === 0;
     const actions = canOpen('/monitors/new')
       ? html`<a class="button button-main" href="/monitors/new">New monitor</a>`
@@ -55,7 +55,7 @@ ${
 ${searchForm(query)}
 <div id="monitors" class="stack" data-live>
 ${found.data.length === 0 ? nothingFound(query) : selectableTable(request, found.data)}
-${offsetPaging({ path: '/', query, total: found.total, limit: LIMIT, offset })}
+${offsetPaging('/', query, found)}
 </div>`
 }`,
     };
@@ -73,12 +73,11 @@ function titleOf({ counts }: MonitorStatesView): string {
  * Makes the query for the API. It leaves out values that the
  * API would refuse. An old bookmark may contain such values.
  */
-function searchOf(query: URLSearchParams, offset: number) {
+function searchOf(query: URLSearchParams) {
   const known = (name: string, values: readonly string[]) =>
     values.find((value) => value === query.get(name));
   return {
     limit: LIMIT,
-    offset,
     name: query.get('name')?.trim().slice(0, 256) || null,
     type: known('type', MONITOR_TYPES),
     state: known('state', SHOWN_STATES),
@@ -133,7 +132,7 @@ ${canOpen('/monitors/new') ? html`<p><a class="button button-main" href="/monito
 /** The table of the monitors, with buttons for the ticked ones if the visitor may change monitors. */
 function selectableTable(request: DashboardRequest, monitors: readonly MonitorStateView[]): Html {
   if (!request.hasScope('write')) return monitorTable(request, monitors);
-  return html`<form id="${SELECTION_FORM}" method="post" action="/monitors/selected">${request.formToken}
+  return html`<form id="${SELECTION_FORM}" method="post" action="${pathWith(SELECTED_PATH, request.query, {})}">${request.formToken}
 ${monitorTable(request, monitors)}</form>
 ${selectionButtons()}`;
 }
