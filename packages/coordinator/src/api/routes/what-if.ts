@@ -46,7 +46,8 @@ const whatIfBody = z
           'Attempts after the first, at most as many as the monitor has. The default: as they were.',
       }),
     degraded_at: running.degraded_at.value.schema.nullish().meta({
-      description: 'Latency above which a passing check is degraded, ms; 0: it never is. Left out: as it was.',
+      description:
+        'Latency above which a passing check is degraded, ms; 0: it never is. Left out: as it was.',
     }),
     regions: z
       .array(z.enum(REGIONS, 'must be a region'))
