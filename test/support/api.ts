@@ -196,7 +196,8 @@ export async function startApi(
   });
 
   async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-    // `fetch` takes a third more CPU (0.5 ms), for its streams, and tests make thousands of requests.
+    // `fetch` would take a third more CPU time (0.5 ms), for
+    // its streams, and tests make thousands of requests.
     const response = await request(`${url}${path}`, {
       method: method as Dispatcher.HttpMethod,
       headers: {

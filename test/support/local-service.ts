@@ -61,13 +61,13 @@ const SECRET_KEY = randomBytes(32).toString('base64');
 const TOKEN = 'token-of-the-operator-in-the-tests';
 
 /**
- * Coordinator and agents in this process, on a faster clock, over a real NATS server, for events that take
- * several periods. All parts are those of production. Processes would be too slow for that, and a fake clock drives no
- * sockets and no NATS server.
+ * Coordinator and agents in this process, on a faster clock, over a real NATS server. It is
+ * for events that take several periods. All parts are those of production. Processes would
+ * be too slow for such events, and a fake clock drives neither sockets nor a NATS server.
  *
- * A stall of the machine counts tenfold: 100 ms look like a second. So a test may not assume that something happens
- * before something else unless one causes the other. Latencies do not shrink with the clock, so thresholds of
- * `degraded_at` are real milliseconds.
+ * A stall of the machine counts tenfold: 100 ms look like a second. So a test may not
+ * assume that one event comes before another, unless the first causes the second. Latencies
+ * do not shrink with the clock, so thresholds of `degraded_at` are real milliseconds.
  */
 export class LocalService {
   readonly clock: ScaledClock;
@@ -83,7 +83,7 @@ export class LocalService {
   readonly #nats: NatsServer | null;
   readonly #natsUrl: string;
   readonly #folder: string;
-  /** The service's own; null: the test's. */
+  /** The database of the service alone; null: the database of the test is used. */
   readonly #database: TestDatabase | null;
   readonly #databaseUrl: Secret;
   readonly #agents = new Map<Region, Agent>();
@@ -176,8 +176,8 @@ export class LocalService {
       log: this.#log,
       memory: SHARED_MEMORY,
       environment: {},
-      // On this thread, because another one takes a quarter of the CPU time of each start. Tests of processes
-      // use a real thread.
+      // The file is read on this thread, because another thread would take a quarter
+      // of the CPU time of each start. Tests of processes use a real thread.
       readDeclaration: async (request) => readOnThisThread(request),
     });
     this.#coordinator = coordinator;
@@ -229,7 +229,7 @@ export class LocalService {
     return agent;
   }
 
-  /** Writes the declared file; a running coordinator applies it by itself, {@link reload} waits for it. */
+  /** Writes the declared file. A running coordinator applies it by itself; {@link reload} waits for this. */
   async declare(declared: object): Promise<void> {
     await writeFile(join(this.#folder, 'svc.json'), JSON.stringify(declared));
   }
@@ -240,8 +240,8 @@ export class LocalService {
   }
 
   /**
-   * Resolves when the monitor's status changes to `to`, after the `after`-th transition seen. A majority of its regions
-   * decides it: the check of another one may be under way.
+   * Resolves when the monitor's status changes to `to`, after the first `after` changes. A majority
+   * of its regions makes the change, so the check of another region may still be in progress.
    */
   async changed(name: string, to: string, after = 0): Promise<Transition> {
     for (;;) {
@@ -253,14 +253,17 @@ export class LocalService {
     }
   }
 
-  /** Resolves when `count` more slots of the monitor than now are decided. Not every region has reported each. */
+  /**
+   * Resolves when `count` more slots of the monitor are
+   * decided. Some regions may not have reported all of them.
+   */
   async decided(monitorId: number, count: number): Promise<void> {
     // One connection for all queries, because opening one takes longer than a query.
     const rows = openRows(this.#databaseUrl);
     const counting = 'SELECT count(*) AS count FROM slot_results WHERE monitor_id = ?';
     const slots = async () => (await rows.query<{ count: number }>(counting, monitorId))[0]?.count ?? 0;
     try {
-      // The newest slot may still be open, hence one more.
+      // One slot more is awaited, because the newest slot may still be open.
       const goal = (await slots()) + count + 1;
       await this.until(async () => (await slots()) >= goal);
     } finally {

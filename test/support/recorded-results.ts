@@ -14,7 +14,9 @@ type Optional =
   | 'error_message'
   | 'timed_out';
 
-/** A result to be recorded. Without `attempts`, one attempt was the whole check where there is a latency. */
+/**
+ * A result to be recorded. If `attempts` is left out and there is a latency, one attempt was the whole check.
+ */
 export type GivenResult = {
   slot: number;
   monitor_id: number;
@@ -68,13 +70,13 @@ export async function storedResults({ read }: Pick<Store, 'read'>, since = 0): P
 }
 
 /**
- * Opens the database of a coordinator for reading. It has a table `results`, with a row for each result: queries of
- * tests and benchmarks need not know how results are packed.
+ * Opens the database of a coordinator for reading. It has a table `results`, with a row
+ * for each result: queries of tests and benchmarks need not know how results are packed.
  */
 export function openResults(path: string, timeout = 60_000): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly: true, timeout });
   const isPacked = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'slot_results'").get();
-  // A database of an older version has the table itself.
+  // In a database of an older version, `results` is a table.
   if (isPacked === undefined) return database;
   database.function('result_rows', { deterministic: true }, (slot, reports) =>
     JSON.stringify(readReports(Number(slot), reports as Uint8Array).map(rowOf)),

@@ -153,7 +153,11 @@ const BODIES: Readonly<Record<string, (world: World, ids: Ids) => Promise<Body[]
   post_workspaces: async () => [{ name: World.unique() }, { name: World.unique() }],
 };
 
-/** @throws Error for an operation with a body and without an entry above: add one, and it is tested */
+/**
+ * Returns the valid bodies of an operation.
+ *
+ * @throws Error for an operation that has a body and no entry above. Add an entry for it
+ */
 export async function bodiesOf(id: string, world: World, ids: Ids): Promise<readonly Body[]> {
   const make = BODIES[id];
   if (make === undefined) throw new Error(`test/support/contract/bodies.ts has no body for ${id}`);

@@ -3,7 +3,7 @@ import { type RunningApi, startApi } from '../api.ts';
 import type { Answer } from './judge.ts';
 import { World } from './world.ts';
 
-/** Requests for answers that no mutation causes, by operation and status. */
+/** A request for an answer that no mutation causes. */
 type Provocation = (world: World) => Promise<Answer>;
 
 /** Name of a monitor without anything to replay. */
@@ -137,7 +137,7 @@ export const PROVOCATIONS: Readonly<Record<string, Readonly<Record<number, Provo
   },
 };
 
-/** Documented statuses that no request leads to. */
+/** Documented statuses that no request causes, each with the reason, by operation. */
 export const UNPROVOKED: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   get_healthz: { 500: 'it does nothing that could fail' },
 };
@@ -147,7 +147,7 @@ function absent(path: string, body: object): Provocation {
   return (world) => world.send({ method: 'POST', path, body });
 }
 
-/** Two different requests with one key. */
+/** Sends two different requests with the same idempotency key. */
 async function usedKeyTwice(world: World, path: string, bodies: readonly [object, object]): Promise<Answer> {
   const headers = { 'idempotency-key': World.unique() };
   await world.send({ method: 'POST', path, body: bodies[0], headers });
@@ -202,7 +202,7 @@ async function declaredGroup(world: World): Promise<string> {
   return `${page}/component-groups/${await world.declared('svc_status_page_component_group', { page_id })}`;
 }
 
-/** The API with everything behind it failing in this way. */
+/** Starts an API whose parts behind it all fail with this error. */
 export async function failingApi(error: Error): Promise<RunningApi> {
   const fails = new Proxy(() => undefined, {
     get: () => fails,

@@ -67,7 +67,11 @@ async function monitor(world: World): Promise<Ids> {
   return { id: await world.checkedMonitor() };
 }
 
-/** @throws Error for a path that has ids and no entry above: add one, and it is tested */
+/**
+ * Creates the objects that the ids of a path name.
+ *
+ * @throws Error for a path that has ids and no entry above. Add an entry for it
+ */
 export async function subjectOf({ path }: Operation, world: World): Promise<Ids> {
   if (!path.includes('{')) return {};
   const make = SUBJECTS[path];

@@ -32,9 +32,9 @@ export type RigOptions<B extends Bus, C extends Clock> = {
   newest?: Record<number, number>;
   /** Slots up to these are not about the present attributes, by monitor. */
   floors?: Record<number, number>;
-  /** Newest slot of a clock that was ahead. */
+  /** Newest slot, if a clock that was ahead has given it. */
   ahead?: number;
-  /** Left out: real ones. */
+  /** The tokens of jobs; left out: real tokens. */
   tokens?: DispatchParts['tokens'];
 };
 

@@ -19,7 +19,7 @@ export function startedConsumer({
   recording: Recording;
   maxBytes: number;
   hadAgentWithin24h: (region: Region) => boolean;
-  /** Left out: the only shard. */
+  /** The shard whose results are read; left out: the only shard. */
   shard?: Shard;
 }): ResultConsumer {
   const consumer = new ResultConsumer({

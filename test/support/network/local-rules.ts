@@ -1,6 +1,6 @@
 /**
- * Probes of targets that this machine's own routes and addresses do not let it reach, in a network namespace of its
- * own. `OwnNetwork` starts it; it prints a line for each step.
+ * Probes targets that this machine's own routes and addresses do not let it reach, in a network
+ * namespace of its own. `OwnNetwork` starts this program. It prints a line for each step.
  */
 import { writeFileSync } from 'node:fs';
 import { createDnsProbe } from '@svc/agent/probes/dns/probe.ts';
