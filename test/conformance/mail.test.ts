@@ -80,14 +80,14 @@ test('sends exactly the promised mail, once', async () => {
       'Regions: 1 of 1 (hosta-fra)',
       'Failing since: 2026-01-01 00:00:01 UTC',
       '',
-      'https://svc.example/monitors/12',
+      'https://svc.example/monitors/12/incident',
       '',
     ].join('\r\n'),
   );
   expect(html).toMatchObject({ type: 'text/html' });
   expect(html?.text).toContain('>Error: Shop "größte" \u{1F6D2}</h1>');
   expect(html?.text).toContain(
-    '<a href="https://svc.example/monitors/12">https://svc.example/monitors/12</a>',
+    '<a href="https://svc.example/monitors/12/incident">https://svc.example/monitors/12/incident</a>',
   );
   // Nothing is loaded, and nothing runs.
   expect(html?.text).not.toMatch(/<(?:img|link|script|iframe|style)|url\(|src=/i);

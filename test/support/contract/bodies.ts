@@ -142,6 +142,7 @@ const BODIES: Readonly<Record<string, (world: World, ids: Ids) => Promise<Body[]
     { title: 'b', impact: 'down', page_ids: [await world.page()] },
     { title: 'c', page_ids: [await world.page()] },
   ],
+  post_incidents_id_acknowledge: async () => [{ note: 'Größe' }, {}],
   post_incidents_incident_id_updates: updates,
   put_incidents_incident_id_updates_id: updates,
   post_maintenance_windows: windows,

@@ -69,6 +69,8 @@ export const PROVOCATIONS: Readonly<Record<string, Readonly<Record<number, Provo
       return usedKeyTwice(world, path, [body, { ...body, text: 'b' }]);
     },
   },
+  post_incidents_id_acknowledge: { 409: ofEndedIncident('acknowledge', {}) },
+  post_incidents_id_unacknowledge: { 409: ofEndedIncident('unacknowledge') },
   post_maintenance_windows: {
     async 409(world) {
       const times = { starts_at: '2026-01-02T00:00:00Z', ends_at: '2026-01-02T01:00:00Z' };
@@ -152,6 +154,16 @@ async function usedKeyTwice(world: World, path: string, bodies: readonly [object
   const headers = { 'idempotency-key': World.unique() };
   await world.send({ method: 'POST', path, body: bodies[0], headers });
   return world.send({ method: 'POST', path, body: bodies[1], headers });
+}
+
+/** An action on an incident that has ended. */
+function ofEndedIncident(action: string, body?: object): Provocation {
+  return async (world) => {
+    const told = { title: 'a', page_ids: [await world.page()], state: 'resolved', text: 'a' };
+    const id = await world.made('/v1/incidents', told);
+    const path = `/v1/incidents/${id}/${action}`;
+    return world.send({ method: 'POST', path, ...(body === undefined ? {} : { body }) });
+  };
 }
 
 function usedKey(path: string, body: object): Provocation {

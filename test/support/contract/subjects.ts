@@ -54,6 +54,8 @@ const SUBJECTS: Readonly<Record<string, (world: World) => Promise<Ids>>> = {
   }),
   '/v1/status-pages/{page_id}/subscribers/{id}': (world) => world.subscriber(),
   '/v1/incidents/{id}': async (world) => ({ id: (await world.incident()).incident_id ?? '' }),
+  '/v1/incidents/{id}/acknowledge': async (world) => ({ id: (await world.incident()).incident_id ?? '' }),
+  '/v1/incidents/{id}/unacknowledge': async (world) => ({ id: (await world.incident()).incident_id ?? '' }),
   '/v1/incidents/{incident_id}/updates': async (world) => ({
     incident_id: (await world.incident()).incident_id ?? '',
   }),

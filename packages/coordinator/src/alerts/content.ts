@@ -30,7 +30,7 @@ export type Content = {
   readonly title: string;
   /** The most important fact comes first. */
   readonly facts: readonly Fact[];
-  /** http(s) URL of the monitor's page, or of svc if the alert is not about one monitor. */
+  /** http(s) URL of the incident's page while it is open, else of the monitor's, or of svc if the alert is not about one monitor. */
   readonly link: string;
   /** Text of a button with the link. */
   readonly linkText: string;
@@ -89,7 +89,8 @@ export function contentOf(alert: Alert, publicUrl: string): Content {
     status,
     title: `${word}: ${name}`,
     facts: [...problemFacts(alert), ...placeFacts(alert), ...timeFacts(alert), ...delayFacts(alert)],
-    ...page,
+    // The page of the incident has the button that acknowledges it.
+    ...(status === 'recovered' ? page : { link: `${page.link}/incident`, linkText: 'Open the incident' }),
   };
 }
 

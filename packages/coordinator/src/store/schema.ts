@@ -161,6 +161,9 @@ export interface Database {
     title: string | null;
     impact: Generated<Impact>;
     row_version: Generated<number>;
+    acknowledged_at: number | null;
+    acknowledged_by: string | null;
+    acknowledged_note: string | null;
   };
   incident_pages: { incident_id: number; page_id: number };
   incident_updates: {

@@ -27,6 +27,7 @@ import {
   SHOWN_STATES,
 } from '../../store/declaration/monitor-overview.ts';
 import { monitorCreatedAt, usesOfMonitor } from '../../store/declaration/monitors.ts';
+import { type Acknowledgement, acknowledgedIncidents } from '../../store/incidents/incidents.ts';
 import { MaintenanceNow } from '../../store/incidents/maintenance-windows.ts';
 import { type Mute, mutesOf } from '../../store/incidents/mutes.ts';
 import { type LiveMonitor, MONITOR_STATUSES, type MonitorStatus } from '../../verdict/monitor.ts';
@@ -39,6 +40,7 @@ import { defineResources, resourceView, serveResources } from '../collection.ts'
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { idsFilter, listOf, nameFilter, offsetPage, typeFilter } from '../lists.ts';
 import { invalid, Problem } from '../problem.ts';
+import { acknowledgementView, viewOfAcknowledgement } from './incidents.ts';
 import { muteOf, muteOfMonitor } from './mutes.ts';
 
 /** The types of monitors in a message: `http, tcp or dns`. */
@@ -136,6 +138,9 @@ const monitorStateView = z
       description: 'Whether a maintenance window of the monitor is under way: its alerts are held.',
     }),
     mute: muteOfMonitor,
+    acknowledgement: acknowledgementView.extend({ incident_id: id }).nullable().meta({
+      description: 'The acknowledgement of the open incident of the monitor. Null without one.',
+    }),
     target: z.string().nullable().meta({
       description:
         'What is checked, without user information and with a mask in place of a query, for every scope of the token. Null while no coordinator leads.',
@@ -162,6 +167,7 @@ const monitorStateView = z
         since: 1_767_225_600_412,
         maintenance: false,
         mute: null,
+        acknowledgement: null,
         target: 'https://api.example.com/health',
         periodicity: '30s',
         disagreeing: [],
@@ -264,13 +270,14 @@ type KnownOfMonitor = {
   readonly notices: readonly MonitorNotice[];
   readonly history: RecentHistory | undefined;
   readonly mute: Mute | undefined;
+  readonly acknowledged: (Acknowledgement & { readonly incidentId: number }) | undefined;
 };
 
 export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): ServedEndpoint[] {
   const maintenanceNow = new MaintenanceNow(store);
   const viewOf = (
     { id, active, maintenance, ...row }: OverviewRow,
-    { monitor, verdict, notices, history, mute }: KnownOfMonitor,
+    { monitor, verdict, notices, history, mute, acknowledged }: KnownOfMonitor,
   ): MonitorStateView => {
     return {
       ...row,
@@ -278,6 +285,7 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       active: active === 1,
       maintenance: maintenance === 1,
       mute: mute === undefined ? null : muteOf(mute),
+      acknowledgement: acknowledgementOf(acknowledged),
       target: monitor === undefined ? null : urlSecrets.replaced(monitor.target, MASK),
       periodicity: PERIODICITIES.find((each) => periodMs(each) === monitor?.periodMs) ?? null,
       disagreeing: verdict === undefined ? [] : regionsAgainst(verdict),
@@ -304,11 +312,12 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       const total =
         state === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[state];
       const listed = rows.map(({ id }) => id);
-      const [known, verdicts, notices, mutes, histories] = await Promise.all([
+      const [known, verdicts, notices, mutes, acknowledged, histories] = await Promise.all([
         monitors.findMonitors(listed),
         monitors.verdictsOf(listed),
         noticesOf(store, listed),
         mutesOf(store, listed, slotNow()),
+        acknowledgedIncidents(store, listed),
         include === undefined ? new Map() : recentHistories(store, listed, slotNow()),
       ]);
       const data = rows.map((row) => {
@@ -319,6 +328,7 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
           notices: notices.get(id) ?? [],
           history: histories.get(id),
           mute: mutes.get(id),
+          acknowledged: acknowledged.get(id),
         });
       });
       const failing = await failingChannelsOf(store, workspaceId, MOST_FAILING);
@@ -331,6 +341,14 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       } satisfies MonitorStatesView);
     }),
   ];
+}
+
+function acknowledgementOf(
+  acknowledged: KnownOfMonitor['acknowledged'],
+): MonitorStateView['acknowledgement'] {
+  const view = viewOfAcknowledgement(acknowledged);
+  if (view === null || acknowledged === undefined) return null;
+  return { incident_id: String(acknowledged.incidentId), ...view };
 }
 
 /** The outcomes of votes that agree with a status. */

@@ -1,6 +1,7 @@
 import { isId } from '@svc/shared/ids.ts';
 import type { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { idOf } from '../../api/endpoint.ts';
+import { acknowledgeIncident, INCIDENT } from '../../api/routes/incidents.ts';
 import { MONITOR } from '../../api/routes/monitors.ts';
 import { muteMonitor, unmuteMonitor } from '../../api/routes/mutes.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -14,7 +15,7 @@ import { choiceIn, componentsChoice } from '../resources/removal.ts';
 
 /*
  * Actions on monitors without a form of attributes: one monitor is paused, resumed, muted or unmuted, and the
- * monitors that are ticked in the list are paused, resumed, muted, unmuted or removed.
+ * monitors that are ticked in the list are paused, resumed, acknowledged, muted, unmuted or removed.
  */
 
 /** Name of the check boxes in the list, and of the hidden fields with the chosen monitors. */
@@ -32,6 +33,7 @@ export function selectionButtons(): Html {
   return html`<div class="row selection"><span class="soft small">With the ticked monitors:</span>
 <button form="${SELECTION_FORM}" name="action" value="pause">Pause</button>
 <button form="${SELECTION_FORM}" name="action" value="resume">Resume</button>
+<button form="${SELECTION_FORM}" name="action" value="acknowledge">Acknowledge</button>
 ${muteControl(SELECTION_FORM)}<button form="${SELECTION_FORM}" name="action" value="unmute">Unmute</button>
 <button form="${SELECTION_FORM}" name="action" value="remove" class="button-danger">Remove</button></div>`;
 }
@@ -115,6 +117,10 @@ async function handleSelection(request: DashboardRequest): Promise<DashboardAnsw
       return { redirect, notice: await doEach(ids, 'paused', (id) => setActive(request, id, false)) };
     case 'resume':
       return { redirect, notice: await doEach(ids, 'resumed', (id) => setActive(request, id, true)) };
+    case 'acknowledge': {
+      const notice = await doEach(ids, 'acknowledged', (id) => acknowledge(request, Number(id)));
+      return { redirect, notice };
+    }
     case 'mute':
       return { redirect, notice: await doEach(ids, 'muted', (id) => mute(request, Number(id))) };
     case 'unmute':
@@ -180,6 +186,16 @@ async function mute({ api, form, now }: DashboardRequest, id: number): Promise<s
   if (length === undefined) return 'Choose for how long.';
   const body = { until: new Date(now + length.ms).toISOString() };
   return (await api.call(muteMonitor, { id }, { body })).problem?.message ?? null;
+}
+
+/** Acknowledges the open incident of a monitor. Returns why it was not acknowledged; null: it was. */
+async function acknowledge({ api }: DashboardRequest, id: number): Promise<string | null> {
+  const read = await api.call(INCIDENT.list, { monitor_id: id, state: 'open', limit: 1 });
+  if (read.problem !== null) return read.problem.message;
+  const [open] = read.body.data;
+  if (open === undefined) return `monitor ${id} has no open incident`;
+  const done = await api.call(acknowledgeIncident, { id: open.id }, { body: {} });
+  return done.problem?.message ?? null;
 }
 
 async function unmute({ api }: DashboardRequest, id: number): Promise<string | null> {

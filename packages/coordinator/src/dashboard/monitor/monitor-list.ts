@@ -16,6 +16,7 @@ import { channelName } from '../channels/channel-state.ts';
 import type { DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import { counted, offsetPaging, pageHead, pathWith, readListPage } from '../page-parts.ts';
 import {
+  acknowledgedLabel,
   MONITOR_STATES,
   maintenanceLabel,
   monitorState,
@@ -161,8 +162,9 @@ function cellsOf(
   { canOpen, now }: Pick<DashboardRequest, 'canOpen' | 'now'>,
 ): Html {
   const { id, type, name, active, status, since, maintenance, mute, target, periodicity } = monitor;
+  const { acknowledgement } = monitor;
   return html`
-<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${mute === null ? NO_HTML : html`<br>${mutedLabel()}`}${active ? againstLabel(monitor, now) : NO_HTML}</td>
+<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${mute === null ? NO_HTML : html`<br>${mutedLabel()}`}${acknowledgement === null ? NO_HTML : html`<br>${acknowledgedLabel()}`}${active ? againstLabel(monitor, now) : NO_HTML}</td>
 <th scope="row">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}<span class="target soft small">${checkText(type, periodicity)}${target ?? ''}</span></th>
 ${historyCells(monitor.history)}
 <td class="soft since">${since === null || !active ? NO_HTML : age(since, now)}</td>`;

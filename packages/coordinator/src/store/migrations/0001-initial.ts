@@ -341,11 +341,13 @@ const NOTES = [
     muted_at INTEGER NOT NULL, muted_until INTEGER NOT NULL, muted_by TEXT NOT NULL)`,
   // Incidents of monitors, and incidents that people create. An incident that people create has
   // a title, and neither a key nor a monitor. Alerts and transitions contain the key. `impact`
-  // is the operator's statement about the affected components.
+  // is the operator's statement about the affected components. `acknowledged_by`: the name of the token.
   `CREATE TABLE incidents (
     id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE, workspace_id INTEGER, monitor_id INTEGER,
     opened_at INTEGER NOT NULL, closed_at INTEGER, closure TEXT, title TEXT,
-    impact TEXT NOT NULL DEFAULT 'none', row_version INTEGER NOT NULL DEFAULT 1)`,
+    impact TEXT NOT NULL DEFAULT 'none', row_version INTEGER NOT NULL DEFAULT 1,
+    acknowledged_at INTEGER, acknowledged_by TEXT, acknowledged_note TEXT)`,
+  'CREATE INDEX incidents_open ON incidents (monitor_id) WHERE closed_at IS NULL',
   'CREATE INDEX incidents_monitor ON incidents (monitor_id, opened_at)',
   'CREATE INDEX incidents_closed ON incidents (closed_at) WHERE closed_at IS NOT NULL',
   'CREATE INDEX incidents_workspace ON incidents (workspace_id, id)',
