@@ -1,6 +1,7 @@
 /**
- * The coordinator is killed with SIGKILL in each state of a delivery: before its request arrives, while it is
- * under way, and after its answer, before that is recorded. What a receiver got is compared with what was queued.
+ * The coordinator is killed with SIGKILL in each state of a delivery: before
+ * its request arrives, while it is under way, and after its answer, before
+ * that is recorded. What a receiver got is compared with what was queued.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Alert } from '@svc/shared/channels/alert.ts';

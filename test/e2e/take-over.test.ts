@@ -1,5 +1,6 @@
 /**
- * Two coordinators as processes over one PostgreSQL. The one that leads is killed, or frozen for longer than its lease.
+ * Two coordinators as processes over one PostgreSQL. The one
+ * that leads is killed, or frozen for longer than its lease.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * The system's clock is set, or an agent's clock is wrong, while checks run. Slots continue one by one, and nothing is
- * announced.
+ * The system's clock is set, or an agent's clock is wrong, while
+ * checks run. Slots continue one by one, and nothing is announced.
  */
 import type { ServerResponse } from 'node:http';
 import type { Region } from '@svc/shared/regions.ts';

@@ -98,8 +98,8 @@ const logged = (service: LocalService) => service.query('SELECT * FROM changes')
 const MEMORY_RETURNED = 'the memory that the start left behind is returned to the system';
 const NOTHING = { timers: 0, intervals: 0, subscriptions: 0, connectionListeners: 0 };
 /**
- * The timers and listeners that stay while nobody leads: they save uses of tokens, measure the database, and count lost
- * connections.
+ * The timers and listeners that stay while nobody leads: they save
+ * uses of tokens, measure the database, and count lost connections.
  */
 const SERVING = { ...NOTHING, intervals: 2, connectionListeners: 1 };
 

@@ -2,7 +2,10 @@ import type { Region } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';
 import { openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 
-/* The whole service tells people of a region that fails alone, and of missing data; a coordinator ends between. */
+/*
+ * The whole service tells people of a region that fails
+ * alone, and of missing data; a coordinator ends between.
+ */
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const LOST: Region = 'hosta-ams';

@@ -99,7 +99,7 @@ function testContent({ errorMessage }: Alert): Pick<Content, 'title' | 'facts'> 
   return { title: 'Test of this channel', facts: [fact('Message', text)] };
 }
 
-/** Renders a message that is about no status. */
+/** Renders a message that announces no change of a status. */
 function noticeContent({
   title,
   lines,
@@ -183,7 +183,8 @@ function placeFacts({ monitor, status, regions }: Alert): Fact[] {
 }
 
 /**
- * The target. The user information and the query are replaced by `…`, because they may contain passwords or keys.
+ * The target of the monitor. Its user information and query are
+ * replaced by `…`, because they may contain passwords or keys.
  */
 function targetFacts({ url, type }: Alert['monitor']): Fact[] {
   const target = onOneLine(urlSecrets.replaced(url, '…'));

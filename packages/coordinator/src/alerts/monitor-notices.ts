@@ -66,7 +66,7 @@ type Beginning = {
   readonly statusSince: number;
 };
 
-/** A notice that ends. `alert` null: without a message. */
+/** A notice that ends. `alert` is null if it ends without a message. */
 type Ending = { readonly is: 'ended'; readonly notice: StoredNotice; readonly alert: Alert | null };
 
 type DueChange = Beginning | Ending;
@@ -77,14 +77,18 @@ type DueChange = Beginning | Ending;
  *
  *     states in memory ──▶ changes of notices ──▶ one transaction: rows of the notices, and their deliveries
  *
- * A notice is stored in the transaction that queues its messages, so a kill neither loses nor doubles one. Since when a
- * region fails or data is missing follows from the stored states, so the next leader goes on counting.
+ * A notice is stored in the transaction that queues its messages, so a kill of svc neither loses nor doubles
+ * a message. The stored states tell since when a region fails or data is missing, so the next leader of the
+ * shard goes on counting.
  */
 export class MonitorNotices {
   readonly #parts: MonitorNoticesParts;
-  /** The notices that have begun, by id of the monitor; null: they must be read. */
+  /** The notices that have begun, by id of the monitor. Null: they must be read from the store. */
   #open: Map<number, readonly StoredNotice[]> | null = null;
-  /** When most monitors of a workspace were last without data, by id of the workspace, epoch ms on the slots' clock. */
+  /**
+   * When most monitors of a workspace were last without data,
+   * by id of the workspace. Epoch ms on the slots' clock.
+   */
   readonly #silentAt = new Map<number, number>();
   #startedAt = 0;
   #cancelTimer: () => void = () => {};
@@ -186,8 +190,8 @@ export class MonitorNotices {
   }
 
   /**
-   * Leaves out the beginnings of missing data that may come from svc itself: most monitors of the workspace have no
-   * data, or had none until shortly before, or this leadership has just started.
+   * Leaves out notices that data is missing if svc itself may be the cause: most monitors of the
+   * workspace have no data, or had none until shortly before, or this leadership has just started.
    */
   async #withoutOwnOutages(due: readonly DueChange[]): Promise<readonly DueChange[]> {
     const asked = new Set(due.filter(isOfData).map(({ monitor }) => monitor.workspaceId));
@@ -248,7 +252,7 @@ export class MonitorNotices {
   }
 }
 
-/** Whether it begins to be told that a monitor has no data. */
+/** Whether the change begins a notice about missing data. */
 function isOfData(change: DueChange): change is Beginning {
   return change.is === 'begun' && change.notice.region === null;
 }
@@ -262,7 +266,10 @@ function toldOf({ notice: { monitorId, region } }: Beginning, receivers: Receive
     .map(({ id, version }) => ({ id, version }));
 }
 
-/** Leaves out the channels that were unlinked since they were told, or became another receiver. */
+/**
+ * Leaves out the channels that were unlinked after the beginning of
+ * the notice was sent to them, or that have another receiver now.
+ */
 function stillLinked({ notice, alert }: Ending, receivers: Receivers): Pick<Ending, 'notice' | 'alert'> {
   const present = receivers.get(notice.monitorId) ?? [];
   const isPresent = (one: Told[number]) =>

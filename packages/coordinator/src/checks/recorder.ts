@@ -264,7 +264,10 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return maintenance.windows.isUnderMaintenance(monitorId, slotClock.now());
   }
 
-  /** Whether alerts and notices about the monitor are held back now: as {@link holdsNews}, and by a mute. */
+  /**
+   * Whether alerts and notices about the monitor are held back now: for the
+   * reasons of {@link holdsNews}, or by a maintenance window or a mute.
+   */
   holdsAlerts(monitorId: number): boolean {
     const { maintenance, slotClock } = this.#parts;
     return this.holdsNews(monitorId) || maintenance.windows.cover(monitorId, slotClock.now());

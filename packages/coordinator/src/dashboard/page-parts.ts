@@ -49,7 +49,10 @@ type ListPage = {
   readonly offset: number;
 };
 
-/** Reads the page of a list whose offset is in the query; the last page if the list has become shorter than that. */
+/**
+ * Reads the page of a list whose offset is in the query. If the
+ * list has become shorter than the offset, the last page is read.
+ */
 export async function readListPage<T extends ListPage>(
   query: URLSearchParams,
   read: (offset: number) => Promise<T>,

@@ -353,8 +353,8 @@ describe('for every electorate', () => {
           };
           let all: (typeof said)[number][][] = [[]];
           for (const _ of missing) all = all.flatMap((answers) => said.map((answer) => [...answers, answer]));
-          // Without the votes of more than half of the electorate the status is `unknown`, unless failures alone
-          // make the quorum.
+          // Without the votes of more than half of the electorate the
+          // status is `unknown`, unless failures alone make the quorum.
           const isAlone = quorum === 'any' || (typeof quorum === 'number' && quorum <= regions.length);
           const isMost = missing.length * 2 > regions.length && !isAlone;
           const statuses = new Set(isMost ? [after(missing.map(() => 'passed')), 'unknown'] : all.map(after));

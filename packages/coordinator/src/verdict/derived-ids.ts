@@ -52,7 +52,10 @@ export class DerivedIds {
     return this.#derive('notice', event, notificationId);
   }
 
-  /** The key that the messages of a notice about a monitor share, at most 70 characters as that of an incident. */
+  /**
+   * The key that all messages of a notice about a monitor share.
+   * It has at most 70 characters, like the key of an incident.
+   */
   noticeKey(monitorId: number, region: string | null, since: number): string {
     return `${this.#installation}:${monitorId}:${this.#derive('monitor-notice', monitorId, region ?? '', since)}`;
   }

@@ -8,16 +8,16 @@ import { electorateOf, freshForMs, isCounted, type Vote } from './status.ts';
  * Notices tell people about a monitor where no alert does: a region fails alone, or there is no data. They change
  * no status, open no incident, and do not count for the uptime.
  *
- *     a region's vote fails while the status is `active` ── for a while ──▶ begun ──┬── its vote does not fail ──▶ over
- *                                                                                 └── the status is worse, or the
- *                                                                                     region is gone ──▶ dropped
- *     the status is `unknown` ── for a while, and most other ──▶ begun ──┬── another status ──▶ over
- *                                monitors have data                      └── deactivated ──▶ dropped
+ *     `active`, a region fails ── for a while ──▶ begun ──┬── its vote does not fail ──▶ over
+ *                                                         └── the status is worse, or
+ *                                                             the region is gone ──▶ dropped
+ *     `unknown` ── for a while, and most other ──▶ begun ──┬── another status ──▶ over
+ *                  monitors have data                      └── deactivated ──▶ dropped
  *
  * A notice that is dropped ends without a message: the incident has its own, or people changed the declaration.
  */
 
-/** Least time without data before people are told, ms. */
+/** Minimum time without data before people are told, ms. */
 const NO_DATA_MS = 10 * 60_000;
 
 /** A notice that has begun. A monitor has at most one for each region, and one about missing data. */
@@ -34,7 +34,7 @@ export type NoticeChange<N extends MonitorNotice = MonitorNotice> =
   | { readonly is: 'over'; readonly notice: N; readonly votes: readonly Vote[] }
   | { readonly is: 'dropped'; readonly notice: N };
 
-/** The present, and what surrounds all monitors. */
+/** What the decision about a notice needs beside the monitor itself. */
 export type NoticeMoment = {
   /** Epoch ms on the slots' clock. */
   readonly slotNow: number;
@@ -55,12 +55,13 @@ export function mayBegin({ status, reason }: Readonly<MonitorState>): boolean {
 }
 
 /**
- * What changes about the notices of one monitor.
+ * Returns the changes of the notices of one monitor that are due.
  *
  * @param state   undefined: the monitor has no state, or was removed
  * @param monitor undefined: the monitor was removed
  * @param open    the notices of this monitor that have begun
- * @param isHeld  whether announcements about the monitor are held: nothing begins and nothing is over meanwhile
+ * @param isHeld  whether announcements about the monitor are
+ *   held. While they are held, no notice begins, and none is over
  */
 export function noticeChanges<N extends MonitorNotice>(
   state: Readonly<MonitorState> | undefined,
@@ -82,7 +83,7 @@ export function noticeChanges<N extends MonitorNotice>(
     if (region === null) return state.status === 'unknown' ? [] : [{ is: 'over', notice, votes }];
     if (state.status === 'error' || state.status === 'degraded') return [{ is: 'dropped', notice }];
     if ((electorate & bitOf(region)) === 0) return [{ is: 'dropped', notice }];
-    // A region that does not report any more neither fails nor works.
+    // A region that has stopped reporting neither fails nor works.
     const isOver = votes.some((vote) => vote.region === region && vote.outcome !== 'failed');
     return isOver ? [{ is: 'over', notice, votes }] : [];
   });
@@ -123,11 +124,11 @@ function dueWithoutData(
 }
 
 /**
- * Whether the monitor has had time for new data, as long as a vote counts. Before that, missing data may come from an
- * outage of svc itself, and nobody is told.
+ * Whether svc has worked for as long as a vote of the monitor counts, so that new data had time
+ * to arrive. Before that, an outage of svc itself may be why data is missing, and nobody is told.
  *
- * @param workingMs for how long svc has been able to get data: since the start of the leadership, or since most monitors
- *   of the workspace had data again
+ * @param workingMs how long svc has been able to get data: since the start of
+ *   the leadership, or since most monitors of the workspace had data again
  */
 export function hadTimeForData({ periodMs, longestCheckMs }: LiveMonitor, workingMs: number): boolean {
   return workingMs >= freshForMs(periodMs, longestCheckMs);

@@ -106,13 +106,14 @@ export const alert = z.object({
   /** Whether this is a test that a person sent. A test belongs to no incident. */
   test: z.boolean().optional(),
   /**
-   * How late the alert is sent, ms. Set for an attempt to send an alert that is at least a
-   * minute late. It is never stored.
+   * How late the alert is sent, ms. It is present only in an attempt to
+   * send an alert that is at least a minute late, and is never stored.
    */
   delayedMs: z.number().optional(),
   /**
-   * The text of a message that is about no status; absent in every other alert. A message of svc about itself has
-   * `lines`, and its monitor has id 0, which no real monitor has. A notice about a monitor has `facts`.
+   * The text of a message that announces no change of a status. Absent in every
+   * other alert. A message of svc about itself has `lines`, and its monitor has
+   * id 0, which no real monitor has. A notice about a monitor has `facts`.
    */
   notice: z
     .object({

@@ -263,7 +263,7 @@ export const monitorStates = endpoint({
   answers: { 200: { description: 'A page of the list.', schema: statesView } },
 });
 
-/** What is known of a listed monitor, beside its row. */
+/** What is known of a listed monitor, apart from its row in the database. */
 type KnownOfMonitor = {
   readonly monitor: LiveMonitor | undefined;
   readonly verdict: KnownVerdict | undefined;

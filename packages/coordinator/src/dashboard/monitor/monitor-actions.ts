@@ -20,7 +20,10 @@ import { choiceIn, componentsChoice } from '../resources/removal.ts';
 
 /** Name of the check boxes in the list, and of the hidden fields with the chosen monitors. */
 export const SELECTED = 'monitor';
-/** Path of the forms' target. The query of the list goes with it, so that the answer leads back to the same page. */
+/**
+ * Path to which the forms are sent. The query of the list is appended,
+ * so that the answer leads back to the same page of the list.
+ */
 export const SELECTED_PATH = '/monitors/selected';
 /** Id of the form around the list. The buttons stand outside this form, and refer to it by the id. */
 export const SELECTION_FORM = 'selection';

@@ -178,7 +178,10 @@ function checkText(type: string, periodicity: string | null): string {
 /** Maximum number of regions that a row names. */
 const MOST_REGIONS = 2;
 
-/** Names the regions that fail alone, with since when, and then others whose newest vote is another outcome than the status. */
+/**
+ * Names the regions that fail alone, with the time since when, and
+ * then the other regions whose newest vote differs from the status.
+ */
 function againstLabel({ disagreeing, failing_alone: alone }: MonitorStateView, now: number): Html {
   const others = disagreeing.filter((region) => !alone.some((each) => each.region === region));
   return html`${alone.map(

@@ -9,7 +9,7 @@ import type { Store, Transaction } from '../store.ts';
 
 /* The notices about monitors that have begun and are not over. `verdict/monitor-notices.ts` says when. */
 
-/** The channels that were told of a notice: their ids, and the versions of their links. */
+/** The channels to which the beginning of a notice was sent: their ids, and the versions of their links. */
 const told = z.array(z.object({ id: z.number().int(), version: z.number().int() }));
 export type Told = z.infer<typeof told>;
 
@@ -47,12 +47,12 @@ export async function noticesOf(
   return Map.groupBy(notices, ({ monitorId }) => monitorId);
 }
 
-/** The column is empty where the monitor has no data. It is written from a region only. */
+/** Reads the region from its column, which is empty if the notice is about missing data. */
 function regionOf(column: string): Region | null {
   return column === '' ? null : (column as Region);
 }
 
-/** Those of the workspaces in which more than half of the active monitors have the status `unknown`. */
+/** Returns the workspaces in which more than half of the active monitors have the status `unknown`. */
 export async function silentWorkspaces(
   { read }: Pick<Store, 'read'>,
   workspaceIds: Iterable<number>,
@@ -100,7 +100,8 @@ export async function noticeReceivers(
 }
 
 /**
- * Stores that notices have begun, each if the monitor still has this status since that instant (epoch ms).
+ * Stores notices that have begun. A notice is stored only if its monitor
+ * still has the given status since the given instant (epoch ms).
  *
  * @returns for each notice whether it is stored
  */

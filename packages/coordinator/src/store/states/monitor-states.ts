@@ -115,7 +115,10 @@ type StateRow = {
   opened_at: number | null;
 };
 
-/** Yields the states of the shard's monitors, in chunks of some hundred. `now` is on the slots' clock, epoch ms. */
+/**
+ * Yields the states of the shard's monitors, in chunks of
+ * some hundred. `now` is on the slots' clock, epoch ms.
+ */
 export async function* storedStates(
   store: Store,
   now: number,

@@ -46,7 +46,10 @@ const compactVotes = z.array(compactVote);
 /** The letters that stand for statuses in `monitor_votes.verdicts`. */
 const STATUS_LETTERS = { active: 'a', degraded: 'd', error: 'e' } as const;
 const STATUSES = { a: 'active', d: 'degraded', e: 'error' } as const;
-/** Verdicts of slots: the slot relative to the newest decided slot, the status, and the time from slot to verdict, ms. */
+/**
+ * Verdicts of slots: the slot relative to the newest decided
+ * slot, the status, and the time from slot to verdict, ms.
+ */
 const compactVerdicts = z.array(z.tuple([z.int(), z.enum(['a', 'd', 'e']), z.number()]));
 const openSlots = z.array(z.tuple([z.int(), compactVotes]));
 
