@@ -189,8 +189,8 @@ function decideSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, ope
   const isFirst = !state.isDecided;
   state.isDecided = true;
   const isJudged = judgeSlot(frame, state, monitor, open);
-  // After this process has decided its first slot of the monitor, announcements about the monitor that an
-  // earlier process held back are allowed.
+  // After this leadership has decided its first slot of the monitor, announcements
+  // about the monitor that an earlier leadership held back are allowed.
   if (isFirst) announceStatus(frame, state, monitor, countedVotes(frame, state, monitor));
   return isJudged;
 }
