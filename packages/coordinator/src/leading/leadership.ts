@@ -50,6 +50,7 @@ import type { Secrets } from '../store/declaration/secrets.ts';
 import { notLeading } from '../store/errors.ts';
 import { loadWindows, windowsOfUnknownZones } from '../store/incidents/maintenance-windows.ts';
 import { createRecordingStore, type RecordingStore } from '../store/results/recording-store.ts';
+import { shardStates } from '../store/shards.ts';
 import type { Store } from '../store/store.ts';
 import type { DerivedIds } from '../verdict/derived-ids.ts';
 import { type Shard, shardOf } from '../verdict/shard.ts';
@@ -499,16 +500,19 @@ function createDeadman(
   consumer: ResultConsumer,
   dispatch: Dispatch,
 ): Deadman | null {
-  const { config, bus, maySend, clock, log } = parts;
+  const { config, store, bus, maySend, clock, log } = parts;
   const url = config.deadmanUrl?.reveal();
   if (url === undefined) return null;
   const dispatches = () =>
     maySend() && bus.isConnected && (dispatch.agents.live().length > 0 || !hasActive(monitors));
   const records = () => !recorder.isFailing && backlogOf(recorder, consumer).oldestMs < NOT_RECORDING_MS;
+  // While nothing is to be recorded, only a write shows whether the database takes writes. This one renews the lease.
+  const canWrite = () => store.commit([]).then(() => true);
+  const areShardsLed = async () => (await shardStates(store)).every(({ isFree }) => !isFree);
   return new Deadman({
     url,
     request: createHttpPost({ ...postingOf(parts), guard: createEgressGuard(OPERATORS_ADDRESSES) }),
-    isWorking: () => dispatches() && records(),
+    isWorking: async () => dispatches() && records() && (await canWrite()) && (await areShardsLed()),
     clock,
     log,
   });
