@@ -70,6 +70,12 @@ export class LoggedProcess {
     return new Promise((resolve) => this.#waiting.add({ isIt, resolve }));
   }
 
+  /** Resolves when the process ends by itself, with its exit code or the name of the signal that ended it. */
+  async ended(): Promise<number | NodeJS.Signals> {
+    const [code, by] = await once(this.#child as ChildProcess, 'exit');
+    return code ?? by;
+  }
+
   /**
    * Ends the process with the signal. Resolves with its exit
    * code, or with the name of the signal that ended it.
