@@ -13,9 +13,10 @@ const TEMPLATE = 'svc_template';
 /**
  * Empties a database except for its one shard, and restarts its ids. Deleting from
  * small tables takes a twentieth of the time of another copy of the template. The
- * setting prevents that triggers and foreign keys check the order of the deletions.
+ * second setting prevents that triggers and foreign keys check the order of the deletions.
  */
 const EMPTY = `
+  SET lock_timeout = '60s';
   DROP FUNCTION IF EXISTS full_disk CASCADE;
   SET session_replication_role = replica;
   DO $$
