@@ -46,10 +46,8 @@ export class AgentLoad {
   }
 
   /**
-   * Starts the agent and NATS.
-   *
-   * @param root the checkout whose agent is started; undefined: this checkout
-   * @param environment further settings of the agent
+   * @param root the checkout whose agent it is; undefined: this one
+   * @param environment further settings
    */
   static async start(
     flags: readonly string[],
@@ -77,7 +75,7 @@ export class AgentLoad {
     return this.#results;
   }
 
-  /** Number of results so far, by outcome. */
+  /** How many results had each outcome so far. */
   get outcomes(): ReadonlyMap<string, number> {
     return this.#outcomes;
   }

@@ -86,7 +86,7 @@ async function exchange(
   if (response.statusCode !== status) throw new Error(`${method} ${url} answered ${response.statusCode}`);
 }
 
-/** Sends requests, and returns the duration of each, ms. */
+/** ms per request. */
 async function durations({ send }: Case, count: number, atOnce: number): Promise<number[]> {
   const taken: number[] = [];
   let next = 0;

@@ -1,10 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/**
- * Runs commands of a shell.
- *
- * @returns the CPU time of the programs that the commands started, ms, and their output
- */
+/** Runs commands of a shell. @returns the CPU time of the programs that they started, ms, and what they printed */
 export function childrenCpuMs(commands: string): { cpuMs: number; text: string } {
   const text = execFileSync('bash', ['-c', `${commands}; times`], {
     encoding: 'utf8',

@@ -57,11 +57,7 @@ function ownRequester(): () => Promise<void> {
   };
 }
 
-/**
- * Makes requests at a steady rate.
- *
- * @returns the number of requests
- */
+/** @returns how many requests were made */
 async function paced(request: () => Promise<void>, duration: number): Promise<number> {
   let running = 0;
   let count = 0;
@@ -78,11 +74,7 @@ async function paced(request: () => Promise<void>, duration: number): Promise<nu
   return count;
 }
 
-/**
- * Keeps some requests in progress at all times.
- *
- * @returns the number of requests
- */
+/** Keeps some requests in flight. @returns how many were made */
 async function closedLoop(request: () => Promise<void>, duration: number): Promise<number> {
   const endsAt = performance.now() + duration * 1_000;
   let count = 0;

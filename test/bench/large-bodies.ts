@@ -1,10 +1,7 @@
 /**
- * Measures how long requests hold the thread that schedules checks:
- *
- *     node test/bench/large-bodies.ts [runs]
- *
- * The benchmark sends bodies of 320 KiB, the worst of their kinds, to an API in a process of its own. A hold
- * is the longest turn of the API's main thread while the request was served, as CPU time. The bound is 20 ms.
+ * Measures how long requests hold the thread that schedules checks: `node test/bench/large-bodies.ts [runs]`. It sends
+ * bodies of 320 KiB, the worst of their kinds, to an API in a process of its own. A hold is the longest turn of the
+ * API's main thread while the request was served, as CPU time. The bound is 20 ms.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,7 +32,7 @@ class Turns {
     this.#before = process.threadCpuUsage();
   }
 
-  /** Returns the longest turn since the last call, ms. */
+  /** ms since the last call. */
   takeWorst(): number {
     this.#look();
     const worst = this.#worst;

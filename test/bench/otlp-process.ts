@@ -89,13 +89,10 @@ const tokens = new JobTokens(new Secret(Buffer.alloc(32, 7)));
 const base = Math.floor(Date.now() / CHECKED_MS) * CHECKED_MS;
 let slotNow = base;
 let slowestMs = 0;
-/** Measures the delay of the event loop. Everything on the main thread adds to it. */
+/** Delay of the event loop, which everything on the main thread adds to. */
 const loopDelay = monitorEventLoopDelay({ resolution: 10 });
 const secrets = new Secrets(Buffer.alloc(32, 1));
-/**
- * Every monitor with a number that is a multiple of this fails in every
- * second round, so that one monitor a second begins or stops failing.
- */
+/** Every n-th monitor fails in every other round, so that one a second begins or stops failing. */
 const FAILING_EVERY = Math.max(1, Math.round(rate / REGIONS.length));
 const fails = (monitor: number) => monitor % FAILING_EVERY === 0;
 const webhook = await OneWebhook.linked(
@@ -125,7 +122,7 @@ await recorder.load();
 recorder.endResumption();
 metricsExport.start();
 
-/** Time from the report to the commit of each message, ms. */
+/** From the report to the commit, of each message, ms. */
 const recordedMs: number[] = [];
 const unrecorded = new Map<number, number>();
 recorder.onPosition(({ stream, sequence: until }) => {
@@ -137,9 +134,7 @@ recorder.onPosition(({ stream, sequence: until }) => {
   }
 });
 
-/**
- * CPU time of the threads per check since the beginning of the measurement, µs, by the name of the thread.
- */
+/** CPU of the threads since then per check, by their name. */
 function threadsUs(): Record<string, number> {
   const since = threadsSince(threads, threadTimes('self'));
   return Object.fromEntries(
@@ -175,13 +170,13 @@ function monitorOf(id: number): LiveMonitor {
   };
 }
 
-/** The outcome of a slot: some monitors fail in every second round. */
+/** Failing monitors fail in every other round. */
 function outcomeOf(monitor: number, slot: number): 'passed' | 'failed' {
   const isOdd = ((slot - base) / CHECKED_MS) % 2 === 1;
   return isOdd && fails(monitor) ? 'failed' : 'passed';
 }
 
-/** Makes a result. The monitors are HTTP, TCP and DNS monitors in turn, with 5, 2 and 1 phases. */
+/** HTTP, TCP and DNS by turns: they have 5, 2 and 1 phases. */
 function resultOf(monitor: number, region: Region, slot: number): CheckResult {
   const latency = Math.round((10 + (monitor % 50) + Math.random() * 20) * 10) / 10;
   const phases = [
@@ -215,10 +210,7 @@ const spread = (values: readonly number[]) => ({
 
 let sequence = 0;
 let recorded = 0;
-/**
- * Records results for this time. The monitors are due one
- * after the other, with the slot of the present round.
- */
+/** Monitors are due one after the other. Their slot is that of the round. */
 async function record(durationMs: number): Promise<void> {
   const began = performance.now();
   let due = 0;
@@ -232,7 +224,7 @@ async function record(durationMs: number): Promise<void> {
         sequence += 1;
         const results = ids.map((id) => resultOf(id, region, slotNow));
         recorded += results.length;
-        // The second of three regions makes the majority.
+        // The second of three makes the majority.
         if (region === REGIONS[1])
           for (const id of ids) if (fails(id)) webhook.reported(id, outcomeOf(id, slotNow));
         unrecorded.set(sequence, performance.now());
@@ -253,8 +245,8 @@ function next(): number {
   return id;
 }
 
-// The warm-up lasts three intervals. Endpoints get JSON in the first interval, and protobuf from
-// the second one on. V8 compiles the code of each encoding again after it has run for a while.
+// Three intervals: endpoints get JSON in the first one, and protobuf from the second one on, and V8 compiles the code of each again
+// when it has run for a while.
 await record((3 * EXPORTED_MS) / speed + 5_000);
 slowestMs = 0;
 recorded = 0;

@@ -53,7 +53,7 @@ export class RecordedChecks {
     return this.count / this.#seconds;
   }
 
-  /** Part of the expected checks of this number of monitors that was recorded, 0 to 1. */
+  /** Recorded part of the expected checks of `monitors`; 1: all. */
   shareOf(monitors: number): number {
     return this.count / (monitors * CHECKED_FROM.length * (this.#seconds / PERIOD_S));
   }
@@ -62,12 +62,12 @@ export class RecordedChecks {
     return this.#rows.filter((row) => row.outcome === outcome).length;
   }
 
-  /** Time from the slot to the start of its check. */
+  /** From the slot to the start of its check. */
   startLateness(): Spread {
     return spreadOf(this.#started().map((row) => row.started_at - row.slot));
   }
 
-  /** Time from the end of the check to the writing of its row. */
+  /** From the end of the check to its row. */
   recording(): Spread {
     return spreadOf(this.#started().map((row) => row.recorded_at - row.started_at - (row.latency ?? 0)));
   }
@@ -78,10 +78,7 @@ export class RecordedChecks {
     return recorded.reduce((longest, at, index) => Math.max(longest, at - (recorded[index - 1] ?? at)), 0);
   }
 
-  /**
-   * The starts of checks in ascending order, each with its lateness,
-   * and with the time from the end of the check to its recording.
-   */
+  /** Starts of checks with how late they were, and how long after their end they were recorded, by the start. */
   starts(): { at: number; lateMs: number; recordedMs: number }[] {
     return this.#started()
       .map((row) => ({

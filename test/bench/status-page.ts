@@ -29,7 +29,7 @@ async function serve(): Promise<void> {
   process.send?.(api.url);
 }
 
-/** Sends requests, and returns the duration of each, ms. */
+/** ms per request. */
 async function durations(
   url: string,
   agent: Agent,

@@ -14,10 +14,9 @@ export type Alertmanager = {
 };
 
 /**
- * Starts Prometheus' Alertmanager on loopback, with one receiver for all alerts.
+ * Prometheus' Alertmanager on loopback, with one receiver for all alerts.
  *
- * @param receiver configuration of the receiver as JSON, which is
- *   YAML: https://prometheus.io/docs/alerting/latest/configuration/
+ * @param receiver its configuration as JSON, which is YAML: https://prometheus.io/docs/alerting/latest/configuration/
  */
 export async function startAlertmanager(program: string, receiver: object): Promise<Alertmanager> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-alertmanager-'));

@@ -9,16 +9,15 @@ export type ProxiedRequest = {
 };
 
 /**
- * What the proxy does with a request. `pass`: it passes the request on.
- * `swallow`: it drops the answer, so the client sees a broken connection. `hold`:
- * it holds the answer until it is released. Or it sends an answer of its own.
+ * The fate of a request: `pass` it on; `swallow` its answer, which the client sees as a broken connection;
+ * `hold` the answer until it is released; or send the proxy's own answer.
  */
 export type Treatment =
   | 'pass'
   | 'swallow'
   | { readonly hold: Promise<unknown> }
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
-  /** The API's answer is passed on with this body. */
+  /** The API's own answer with another body. */
   | { readonly body: string };
 
 export type ApiProxy = {
@@ -32,7 +31,7 @@ export type ApiProxy = {
   close(): Promise<void>;
 };
 
-/** Starts a proxy on a free loopback port in front of a real API. A test can make the proxy misbehave. */
+/** A proxy on a free loopback port in front of a real API. A test makes it misbehave. */
 export async function startApiProxy(target: string): Promise<ApiProxy> {
   const requests: ProxiedRequest[] = [];
   const waiting = new Set<() => void>();

@@ -11,12 +11,7 @@ export type ConfiguredNats = {
   close(): Promise<void>;
 };
 
-/**
- * Starts a server. Resolves when the server accepts connections.
- *
- * @param file configuration of the server
- * @param flags further arguments, which precede the file
- */
+/** Resolves when the server accepts connections. @param file its configuration; `flags` precede it */
 export async function startConfiguredNats(file: string, ...flags: string[]): Promise<ConfiguredNats> {
   const { path } = await findNatsServer();
   const child = spawn(path, ['-c', file, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });

@@ -52,12 +52,12 @@ export type ConfiguredStore = TemporaryStore & {
   readonly secretKey: Uint8Array;
   readonly clock: FakeClock;
   readonly monitors: MonitorsInMemory;
-  /** Decides to which endpoints metrics may be exported. */
+  /** Judges the endpoints of exports. */
   readonly guard: EgressGuard;
   readonly effects: ChangeEffects;
   readonly configuration: StoredConfiguration;
   readonly reading: Reading;
-  /** Id of the workspace `default`. */
+  /** The workspace `default`. */
   readonly workspaceId: number;
 };
 

@@ -28,11 +28,7 @@ export class DeclaredPage {
     return declared;
   }
 
-  /**
-   * Adds a monitor.
-   *
-   * @returns the id of the monitor
-   */
+  /** @returns the id of the monitor */
   async addMonitor(name: string, { isPublic = true } = {}): Promise<number> {
     const id = await create(this.#configured, 'svc_tcp_monitor', monitorOf(name, isPublic));
     this.#monitors.set(name, id);

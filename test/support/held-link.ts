@@ -3,16 +3,13 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type HeldLink = {
   readonly port: number;
-  /** Holds the link: from now on bytes wait, and no connection ends. */
+  /** From now on bytes wait, and no connection ends. */
   hold(): void;
   release(): void;
   close(): Promise<void>;
 };
 
-/**
- * Starts a link to a server on this machine, on a free loopback
- * port. The link can be held, like a network that does not answer.
- */
+/** A link to a server on this machine, on a free loopback port. It can be held, as a network without an answer. */
 export async function startHeldLink(toPort: number): Promise<HeldLink> {
   const sockets = new Set<Socket>();
   let isHeld = false;

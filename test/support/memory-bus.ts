@@ -25,9 +25,9 @@ export class MemoryBus implements Bus {
   #inboxes = 0;
   #frozen: (() => void)[] | null = null;
   isConnected = true;
-  /** Regions whose streams of heartbeats were created again. */
+  /** Regions whose streams of heartbeats were made anew. */
   readonly madeAnew: Region[] = [];
-  /** Number of the server that leads the streams of heartbeats. */
+  /** The leader of the streams of heartbeats. */
   leader = 1;
   /** Every message that was published, oldest first. */
   readonly published: { subject: string; text: string }[] = [];
@@ -56,10 +56,7 @@ export class MemoryBus implements Bus {
     return { close, drain: async () => close() };
   }
 
-  /**
-   * Reads heartbeats. Unlike in NATS, messages from before the
-   * reading are not kept, and none is lost while a handler works.
-   */
+  /** Messages are not kept before reading begins, and none is lost while a handler works. */
   async readHeartbeats(
     region: Region,
     handler: (message: StreamMessage) => Promise<void> | void,
@@ -87,7 +84,7 @@ export class MemoryBus implements Bus {
     return { close, isGapless: async () => this.leader === leader };
   }
 
-  /** Lets messages wait until {@link thaw}, like messages in a socket while the event loop stands still. */
+  /** Messages wait in the socket, as while the event loop stands still, until {@link thaw}. */
   freeze(): void {
     this.#frozen = [];
   }
@@ -139,7 +136,7 @@ export class MemoryBus implements Bus {
     }
   }
 
-  /** The receivers of a message: all plain subscriptions, and one member of each queue group in turn. */
+  /** All plain subscriptions, and one of each queue group in turn. */
   #receiversOf(subject: string): Subscription[] {
     const matching = [...this.#subscriptions].filter(({ pattern }) => pattern.test(subject));
     const plain = matching.filter(({ queue }) => queue === undefined);

@@ -52,29 +52,21 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
 
   let coordinator: Coordinator | null = null;
   let isEnding = false;
-  const end = (why: string, exitCode = 0): void => {
+  const end = (why: string): void => {
     // A second signal ends the process at once.
     if (isEnding) endNow();
     isEnding = true;
     log.info({ why }, 'the coordinator is ending');
-    if (coordinator === null) process.exit(exitCode);
+    if (coordinator === null) process.exit(0);
     setTimeout(endNow, STOP_WITHIN_MS).unref();
-    void coordinator.stop().then(() => process.exit(exitCode));
+    void coordinator.stop().then(() => process.exit(0));
   };
-  const onNewerDatabase = (error: Error): void => {
-    if (isEnding) return;
-    log.error(
-      { error: messageOf(error) },
-      'a newer version has migrated the database: this coordinator ends',
-    );
-    end('the database belongs to a newer version', 1);
-  };
-  endWhenAsked(config, (why) => end(why));
+  endWhenAsked(config, end);
 
   try {
     mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
     const keys = await keysOf(config);
-    coordinator = await createCoordinator(config, keys, log, errors, onNewerDatabase);
+    coordinator = await createCoordinator(config, keys, log, errors);
     process.on('SIGHUP', () => void coordinator?.reload());
     const { url } = await coordinator.start();
     // The start has encrypted all stored secrets with the new key.
@@ -101,7 +93,6 @@ async function createCoordinator(
   { key: secretKey, previous: previousSecretKey }: SecretKeys,
   log: ReturnType<typeof createLogger>,
   errors: RecentErrors,
-  onNewerDatabase: (error: Error) => void,
 ): Promise<Coordinator> {
   const [bus, apiTokens] = await Promise.all([
     connectBus({
@@ -136,7 +127,6 @@ async function createCoordinator(
     clock: systemClock,
     log,
     recentErrors: () => errors.list(),
-    onNewerDatabase,
     environment: process.env,
   });
 }

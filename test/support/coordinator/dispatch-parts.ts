@@ -113,31 +113,31 @@ export class KeptSlots implements SlotEvents {
 export class TestAgent {
   readonly id: string;
   readonly region: Region;
-  /** Random id of the process of the agent. */
+  /** Distinguishes its processes. */
   readonly boot: string;
   readonly #bus: Bus;
   readonly #subscription: BusSubscription;
-  /** Every job that was sent to the agent. */
+  /** Every job that it was sent. */
   readonly offers: CheckJob[] = [];
-  /** Every batch of jobs that was sent to the agent. */
+  /** Every batch of jobs. */
   readonly batches: JobBatch[] = [];
   held: [monitor: number, slot: number][] = [];
-  /** Number of jobs that were sent to the agent. */
+  /** Number of jobs that it was sent. */
   offered = 0;
   /**
    * Whether {@link offers} and {@link batches} are kept, and every job is validated. Otherwise only the first
    * job of each batch is validated.
    */
   remembers = true;
-  /** Whether the agent takes jobs; false: jobs are lost. */
+  /** Whether it takes jobs; false: they are lost. */
   takes = true;
   isDraining = false;
   capacity = 100;
-  /** Time after its slot within which the first job of the newest message must begin, ms. */
+  /** The newest message's first job must begin within this time after its slot, ms. */
   startWithinMs = Number.POSITIVE_INFINITY;
-  /** Time after its slot within which the newest job of each monitor must begin, ms. */
+  /** The same for the newest job of each monitor. */
   readonly startWithinMsOf = new Map<number, number>();
-  /** The load that the agent reports about the checks that it began. */
+  /** The load that it reports about the checks that it began. */
   load: Pick<Heartbeat, 'begun' | 'late' | 'behind'> = {};
   onOffer: () => void = () => {};
 

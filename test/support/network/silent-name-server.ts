@@ -17,10 +17,9 @@ require('node:dgram').createSocket('udp4').bind(53, '127.0.0.1', () =>
 `;
 
 /**
- * Runs a command of `svc` in a network whose only name server
- * never answers. The system searches for a name for minutes there.
+ * Runs a command of `svc` in such a network, where the system searches for a name for minutes.
  *
- * @param folder folder for files
+ * @param folder for files
  */
 export async function svcBesideSilentNameServer(
   folder: string,

@@ -65,7 +65,6 @@ export interface Database {
     provider_type: string;
     settings_sealed: Uint8Array;
     group_alerts: Generated<number>;
-    notify_unknown: Generated<number>;
     state: Generated<'ok' | 'failing'>;
     state_reason: string | null;
     stopped_at: Generated<number | null>;
@@ -107,7 +106,7 @@ export interface Database {
     reason: string | null;
     version: number | null;
     floor_slot: Generated<number>;
-    entered: Generated<number>;
+    entered: Generated<string>;
     shown_version: Generated<number>;
   };
   monitor_votes: {
@@ -118,8 +117,15 @@ export interface Database {
     votes: string;
     open_slots: string | null;
   };
-  monitor_notices: { monitor_id: number; region: string; since: number; key: string; told: string };
-  slot_results: { slot: number; monitor_id: number; regions: number; not_run: number; reports: Uint8Array };
+  slot_results: {
+    slot: number;
+    monitor_id: number;
+    part: number;
+    regions: number;
+    not_run: number;
+    reports: Uint8Array;
+  };
+  own_regions: { id: Generated<number>; name: string };
   agent_names: { number: number; name: string; noted_on: number };
   export_totals: { monitor_id: number; until: number; totals: string };
   export_notes: { shard: number; id: number; note: Uint8Array };
@@ -161,9 +167,6 @@ export interface Database {
     title: string | null;
     impact: Generated<Impact>;
     row_version: Generated<number>;
-    acknowledged_at: number | null;
-    acknowledged_by: string | null;
-    acknowledged_note: string | null;
   };
   incident_pages: { incident_id: number; page_id: number };
   incident_updates: {

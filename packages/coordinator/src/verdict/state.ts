@@ -89,7 +89,7 @@ export type MonitorState = {
   verdicts: readonly SlotVerdict[];
   /** Undecided slots, oldest first. */
   open: OpenSlot[];
-  /** Whether a slot of the monitor was decided since the leadership of its shard began. */
+  /** Whether this process has decided a slot of the monitor. */
   isDecided: boolean;
   /** Key of the open incident; null: no incident is open. */
   incident: string | null;
