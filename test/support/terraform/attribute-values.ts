@@ -96,7 +96,6 @@ export const SAMPLES: readonly Sample[] = [
         provider_type: [channel, channel],
         monitor_ids: [[monitor('http'), monitor('dns')], [monitor('tcp')], []],
         group_alerts: [false, true],
-        notify_unknown: [false, true],
         [channel]: channelValues(CHANNEL_SAMPLES[channel]) as unknown as [unknown, unknown],
       },
     }),
@@ -164,10 +163,7 @@ export const SAMPLES: readonly Sample[] = [
   },
 ];
 
-/**
- * Returns blocks. The first one has the first value of each
- * attribute. In each of the others, one attribute has another value.
- */
+/** Blocks: the first of everything, then one attribute after the other changed. */
 function channelValues(attributes: Values): unknown[] {
   const first = Object.fromEntries(Object.entries(attributes).map(([name, [value]]) => [name, value]));
   const changed = Object.entries(attributes).flatMap(([name, [, ...others]]) =>
@@ -180,7 +176,7 @@ function channelValues(attributes: Values): unknown[] {
   return [[first], ...changed, ...fewer];
 }
 
-/** Returns the body with the first value of each attribute and block. */
+/** The body with the first value of everything. */
 export function firstBody({ values }: Sample): Body {
   return Object.fromEntries(Object.entries(values).map(([name, [value]]) => [name, value]));
 }

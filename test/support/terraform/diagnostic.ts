@@ -3,9 +3,9 @@ export type Diagnostic = {
   readonly severity: 'error' | 'warning';
   readonly summary: string;
   readonly detail: string;
-  /** Address of the resource or data source that the message is about. */
+  /** Of the resource or data source concerned. */
   readonly address?: string;
-  /** Path of the attribute within the configuration of the resource. */
+  /** Within its configuration. */
   readonly path?: readonly (string | number)[];
 };
 

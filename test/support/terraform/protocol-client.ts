@@ -13,16 +13,16 @@ type WireDiagnostic = { severity?: number; summary?: string; detail?: string; at
 type WireAnswer = { diagnostics: WireDiagnostic[] };
 
 const CAPABILITIES = { deferralAllowed: false, writeOnlyAttributesAllowed: true };
-/** Maximum size of a message, bytes. Terraform's own limit is as high that it does not matter (256 MiB). */
+/** Terraform sets none that matters (256 MiB). */
 const MAXIMUM_MESSAGE_BYTES = 256 * 1024 ** 2;
 
 /** A listening plug-in, with the credentials of its client. */
 export type ServedPlugin = {
-  /** Address for gRPC: `unix:/path` or `host:port`. */
+  /** For gRPC: `unix:/path` or `host:port`. */
   readonly target: string;
   readonly serverCertificate: string;
   readonly client: Identity;
-  /** Resolves when the plug-in has stopped. */
+  /** Resolves when it has stopped. */
   readonly ended: Promise<unknown>;
 };
 

@@ -4,10 +4,7 @@ import { svcProvider } from '@svc/terraform-provider/svc-provider.ts';
 import { clientIdentity } from './client-identity.ts';
 import { ProtocolClient } from './protocol-client.ts';
 
-/**
- * Serves the provider of this checkout behind its gRPC
- * server, in this process. The server ends with its client.
- */
+/** The provider of this tree behind its gRPC server, in this process; the client's end is the server's. */
 export async function servedProvider(): Promise<ProtocolClient> {
   const client = clientIdentity();
   const ended = Promise.withResolvers<void>();

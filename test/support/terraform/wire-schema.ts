@@ -1,4 +1,4 @@
-/** A type, as Terraform writes it in JSON. */
+/** As Terraform writes types in JSON. */
 export type ValueType =
   | 'string'
   | 'number'
@@ -52,11 +52,7 @@ type WireNestedBlock = {
 };
 export type WireSchema = { version?: bigint; block: WireBlock };
 
-/**
- * Reads a schema.
- *
- * @throws Error for a schema that Terraform refuses, or that this client does not know
- */
+/** @throws Error for what Terraform refuses in a schema, or what this client does not know */
 export function schemaOf({ version, block }: WireSchema): ResourceSchema {
   return { version: BigInt(version ?? 0), ...blockOf(block) };
 }
