@@ -19,7 +19,10 @@ function textOf(file: string): string {
 
 const isNotKept = (path: string): boolean => /(?:^|\/)(?:node_modules|dist)$/.test(path);
 
-/** Every import of every source file, later ones (`import('…')`) included, relative ones as paths from the root. */
+/**
+ * Every import of every source file, later ones (`import('…')`)
+ * included, relative ones as paths from the root.
+ */
 function imports(pattern: string, options: { withTests: boolean }): Import[] {
   return globSync(pattern, { cwd: ROOT, exclude: isNotKept })
     .filter((file) => options.withTests || !file.endsWith('.test.ts'))
@@ -320,7 +323,8 @@ const WORDS = [
 ];
 
 test('a word of the domain names one type', () => {
-  // The outcome of a call of the Terraform plug-in, which knows nothing of svc, and of the request for an icon.
+  // The outcome of a call of the Terraform plug-in, which
+  // knows nothing of svc, and of the request for an icon.
   const others = /packages\/terraform-provider\/src\/provider\.ts|pages\/icons\/icon-fetches\.ts/;
   const declared = globSync('packages/*/src/**/*.ts', { cwd: ROOT })
     .filter((file) => !file.endsWith('.test.ts') && !others.test(file))
@@ -335,9 +339,9 @@ test('a word of the domain names one type', () => {
 });
 
 /**
- * The folders that each folder of the coordinator may import. Imports run one way, without circles. Dispatch
- * and recording do not import each other; they share `verdict/slots.ts`. The files beside the folders wire the
- * parts. Only `leading`, which wires too, imports the settings among them.
+ * The folders that each folder of the coordinator may import. Imports run one way, without circles.
+ * Dispatch and recording do not import each other; they share `verdict/slots.ts`. The files beside
+ * the folders wire the parts. Only `leading`, which wires too, imports the settings among them.
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   leading: [
@@ -404,8 +408,8 @@ describe('the folders of the coordinator', () => {
 });
 
 /**
- * What each folder below `test/` may import of `test/`. All may import the packages, `deploy/` and `docs/`; the files beside
- * the folders are tests, and may import all.
+ * What each folder below `test/` may import of `test/`. All may import the packages,
+ * `deploy/` and `docs/`; the files beside the folders are tests, and may import all.
  */
 const TEST_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   bench: ['support'],

@@ -55,7 +55,10 @@ async function getFrom(behaviour: Behaviour, how: string, given: Partial<HttpChe
   await target.close();
 }
 
-/** Keeps the message about a time-out in this phase. A busy machine may end a short one in an earlier phase: then a longer one. */
+/**
+ * Keeps the message about a time-out in this phase. A busy machine
+ * may end a short one in an earlier phase: then a longer one.
+ */
 async function timeOut(how: string, url: string, phase: string): Promise<void> {
   for (let timeoutMs = 100; ; timeoutMs *= 2) {
     const outcome = await probe.run(httpCheck({ url }), { timeoutMs, signal });
@@ -220,7 +223,8 @@ async function produceDns(): Promise<void> {
     'circle.test',
     'a..b',
   ]) {
-    // One that knows no other name: a server that is silent about two would be one of the agent's own network.
+    // One that knows no other name: a server that is silent
+    // about two would be one of the agent's own network.
     const dns = createDnsProbe({ servers: [server.address] });
     const timeoutMs = uri === 'silent.test' ? 300 : 15_000;
     for (const record_assertions of [[], [assertion]]) {

@@ -4,8 +4,8 @@ import { DEFINITIONS } from '@svc/shared/resources/registry.ts';
 import { describe, expect, test } from 'vitest';
 
 /*
- * The guide names every bound that the format of the declaration does not state. A bound that a definition gets, and that
- * is neither in this table nor in the guide, fails.
+ * The guide names every bound that the format of the declaration does not state. A bound
+ * that a definition gets, and that is neither in this table nor in the guide, fails.
  */
 
 /** The bounds that the format states, by the place of the attribute. */

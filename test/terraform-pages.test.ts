@@ -27,7 +27,9 @@ test('the example of every kind of channel has every kind', () => {
   );
 });
 
-/** The rows of the guide's table, each with the names in its first column and whether a plan shows the value. */
+/**
+ * The rows of the guide's table, each with the names in its first column and whether a plan shows the value.
+ */
 const secretRows = readFileSync(
   new URL('../packages/terraform-provider/guides/secrets.md', import.meta.url),
   'utf8',

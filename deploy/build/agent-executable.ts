@@ -14,8 +14,8 @@ export const AGENT_EXECUTABLE = 'svc-agent';
 const PIECE = 64 * 1_024;
 
 /**
- * Writes `svc-agent`, the agent and Node as one executable for machines without Node, and the licence of that Node
- * beside it.
+ * Writes `svc-agent`, the agent and Node as one executable for
+ * machines without Node, and the licence of that Node beside it.
  *
  * @param root the repository
  * @returns null, or the reason why it cannot be made here

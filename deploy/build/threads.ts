@@ -63,8 +63,9 @@ export function entryWithThreads(main: string, sources: string, threads: readonl
 }
 
 /**
- * Makes `new Worker(new URL('./x-worker.ts', import.meta.url))` start the thread from the one file of the
- * bundle, and puts the texts of `textFile(new URL('./x.css', import.meta.url))` into it. Any other use of `import.meta` fails the build: files beside a source are not beside the bundle.
+ * Makes `new Worker(new URL('./x-worker.ts', import.meta.url))` start the thread from the one file
+ * of the bundle, and puts the texts of `textFile(new URL('./x.css', import.meta.url))` into it.
+ * Any other use of `import.meta` fails the build: files beside a source are not beside the bundle.
  */
 export function threadsInOneFile(sources: string, threads: readonly Thread[]): Plugin {
   return {

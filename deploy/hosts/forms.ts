@@ -1,5 +1,4 @@
-import { SvcError } from '@svc/shared/errors.ts';
-import { isFixedRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { type AgentSettings, exampleSettings } from './agent-settings.ts';
 import { composeFile } from './compose-file.ts';
 import { kubernetesManifest } from './kubernetes-manifest.ts';
@@ -21,8 +20,8 @@ type Host = keyof typeof HOSTS;
 
 export function hostOf(region: Region): Host {
   const [host = ''] = region.split('-');
-  if (isFixedRegion(region)) return host as Host;
-  throw new SvcError('usage', `--form is missing: svc does not know where ${region} runs`);
+  if (host in HOSTS) return host as Host;
+  throw new TypeError(`nothing is known of the host of ${region}`);
 }
 
 export const formOf = (region: Region): Form => HOSTS[hostOf(region)];

@@ -98,7 +98,10 @@ describe('the user data of a virtual machine', () => {
   });
 });
 
-/** The schema that Debian's package ships beside the program, which need not be able to run; null: there is none. */
+/**
+ * The schema that Debian's package ships beside the program,
+ * which need not be able to run; null: there is none.
+ */
 function schemaOfCloudInit(): object | null {
   const program = findProgram('cloud-init');
   if (program === null) return null;

@@ -3,8 +3,8 @@ import { type AgentSettings, CA_PATH, indented, variablesOf } from './agent-sett
 /**
  * The agents of a region for a Kubernetes cluster: two, so that one runs while a node is drained.
  *
- * @param hasSecrets whether the manifest makes its namespace and its secret itself; otherwise the kustomization that
- *   lists it does, and the authority is in the secret `svc-nats`
+ * @param hasSecrets whether the manifest makes its namespace and its secret itself; otherwise
+ *   the kustomization that lists it does, and the authority is in the secret `svc-nats`
  */
 export function kubernetesManifest(settings: AgentSettings, { hasSecrets }: { hasSecrets: boolean }): string {
   return [

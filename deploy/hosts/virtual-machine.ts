@@ -4,8 +4,8 @@ import { type AgentSettings, CA_PATH, indented, variablesOf } from './agent-sett
 const UNIT = readFileSync(new URL('../systemd/svc-agent@.service', import.meta.url), 'utf8');
 
 /**
- * The user data of a virtual machine, for cloud-init: it sets up the agent as a service of systemd, from the single
- * executable.
+ * The user data of a virtual machine, for cloud-init: it sets up
+ * the agent as a service of systemd, from the single executable.
  */
 export function userData(settings: AgentSettings): string {
   const { region, ca } = settings;

@@ -1,6 +1,6 @@
 /**
- * The manifests, by the schemas of Kubernetes and by kustomize as far as kubectl is installed. `test/e2e/deployed/`
- * starts the described pods.
+ * The manifests, by the schemas of Kubernetes and by kustomize as far as
+ * kubectl is installed. `test/e2e/deployed/` starts the described pods.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

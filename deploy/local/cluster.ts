@@ -33,8 +33,8 @@ type Coordinator = { readonly part: Part; readonly url: string };
 const NATS_SERVERS = 3;
 
 /**
- * The parts of a large installation on this machine: PostgreSQL, three NATS servers, two coordinators and an agent in each
- * region. Each part that dies is started again, and the others go on meanwhile.
+ * The parts of a large installation on this machine: PostgreSQL, three NATS servers, two coordinators
+ * and an agent in each region. Each part that dies is started again, and the others go on meanwhile.
  */
 export class LocalCluster {
   readonly #options: LocalClusterOptions;

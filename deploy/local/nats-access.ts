@@ -35,8 +35,8 @@ export type NatsCluster = {
 };
 
 /**
- * Writes the configurations of NATS servers that form a cluster, and the URLs for their clients. Clients and the
- * servers' own connections require the same password.
+ * Writes the configurations of NATS servers that form a cluster, and the URLs for
+ * their clients. Clients and the servers' own connections require the same password.
  *
  * @param ports of each server: for clients, and for the other servers
  */

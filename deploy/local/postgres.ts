@@ -47,8 +47,9 @@ export function postgresUser(): PostgresUser | null {
 }
 
 /**
- * Prepares a PostgreSQL server that has its data below `folder`, and makes the database at the first call. Every user of
- * the machine can reach loopback, so the server requires a password, which stays the same over restarts.
+ * Prepares a PostgreSQL server that has its data below `folder`, and makes the
+ * database at the first call. Every user of the machine can reach loopback, so
+ * the server requires a password, which stays the same over restarts.
  *
  * @throws SvcError `data-folder`, `no-postgresql`
  */
@@ -93,7 +94,10 @@ const isUsual = (line: string): boolean => /the database system is|terminating c
 const settings = (values: Readonly<Record<string, string | number>>): string[] =>
   Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 
-/** Makes the data folder, the role's password and the database. A start that is interrupted leaves no data folder. */
+/**
+ * Makes the data folder, the role's password and the database.
+ * A start that is interrupted leaves no data folder.
+ */
 async function initialise(
   { postgres, initdb }: { postgres: string; initdb: string },
   data: string,

@@ -142,7 +142,8 @@ export function natsServerPart(name: string, program: string, configFile: string
     args: ['-c', configFile],
     env: { GOMEMLIMIT: '256MiB' },
     isReadyLine: (line) => line.includes('Server is ready'),
-    // NATS logs in a format of its own. Only its errors matter here, and not that another server does not run yet.
+    // NATS logs in a format of its own. Only its errors matter
+    // here, and not that another server does not run yet.
     isError: (line) => /\[(ERR|FTL)\]/.test(line) && !line.includes('Error trying to connect to route'),
     stopWithinMs: NATS_STOP_MS,
   };

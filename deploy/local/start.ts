@@ -1,15 +1,13 @@
 /**
- * `npm start`: runs NATS, the coordinator and one agent per region as child processes until Ctrl-C. It prints
- * the parts with their addresses, then one line per change of status. With the argument `cluster`, which `npm run
- * start:cluster` gives, it runs PostgreSQL, three NATS servers and two coordinators.
+ * `npm start`: runs NATS, the coordinator and one agent per region as child processes until Ctrl-C. It
+ * prints the parts with their addresses, then one line per change of status. With the argument `cluster`,
+ * which `npm run start:cluster` gives, it runs PostgreSQL, three NATS servers and two coordinators.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import { type Region, regionsWith } from '@svc/shared/regions.ts';
-import { readEnvironment } from '@svc/shared/settings/environment.ts';
-import { OWN_REGIONS_SETTING } from '@svc/shared/settings/own-regions.ts';
+import { isRegion, REGIONS } from '@svc/shared/regions.ts';
 import { LocalCluster, type LocalClusterOptions } from './cluster.ts';
 import { watchLauncher } from './launcher.ts';
 import { lockDataFolder, unusable } from './lock.ts';
@@ -24,9 +22,7 @@ const SERVERS_OF_CLUSTER = ['SVC_NATS_URL', 'SVC_NATS_URL_FILE', 'SVC_DATABASE_U
 
 async function main(): Promise<void> {
   const environment = process.env;
-  const { extraRegions } = readEnvironment(OWN_REGIONS_SETTING, environment).values;
-  const known = regionsWith(extraRegions);
-  const regions = regionsOf(environment.SVC_REGIONS || 'hosta-fra,hostb-par,hostc-us-east4', known);
+  const regions = regionsOf(environment.SVC_REGIONS || 'hosta-fra,hostb-par,hostc-us-east4');
   const isCluster = process.argv[2] === 'cluster';
   const dataDir = resolve(environment.SVC_DATA_DIR || (isCluster ? clusterFolder() : join(PROJECT, 'data')));
   makeDataFolder(dataDir);
@@ -102,20 +98,21 @@ function makeDataFolder(dataDir: string): void {
   }
 }
 
-function regionsOf(text: string, known: readonly Region[]) {
+function regionsOf(text: string) {
   const names = text
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
-  const unknown = names.filter((name) => !known.includes(name));
+  const regions = names.filter(isRegion);
+  const unknown = names.filter((name) => !isRegion(name));
   if (unknown.length > 0) {
     throw new SvcError(
       'bad-settings',
-      `SVC_REGIONS: unknown region ${unknown.join(', ')}; the regions are ${known.join(', ')}`,
+      `SVC_REGIONS: unknown region ${unknown.join(', ')}; the regions are ${REGIONS.join(', ')}`,
     );
   }
-  if (names.length === 0) throw new SvcError('bad-settings', 'SVC_REGIONS: name at least one region');
-  return [...new Set(names)];
+  if (regions.length === 0) throw new SvcError('bad-settings', 'SVC_REGIONS: name at least one region');
+  return [...new Set(regions)];
 }
 
 // After the terminal was closed there is no reader, and everything must still stop in order.

@@ -6,7 +6,8 @@ import { connect } from 'nats';
 const ANSWER_WITHIN_MS = 2_000;
 
 /**
- * The regions whose results each NATS server leads, by the name of the server. Empty when no server answers in time.
+ * The regions whose results each NATS server leads, by the
+ * name of the server. Empty when no server answers in time.
  *
  * @param urlFile path of a file with the servers' URLs
  */

@@ -1,11 +1,12 @@
 /**
- * Compares the CPU per check of another checkout's agent with this one's: medians, and medians of the ratios within a
- * pair. Both agents run all the time and take turns round by round, so that other work of the machine affects both.
+ * Compares the CPU time per check of another checkout's agent with that of this
+ * checkout's agent: medians, and medians of the ratios within a pair. Both agents run all
+ * the time and take turns round by round, so that other work of the machine affects both.
  *
  *     node test/bench/agent-cost-pair.ts OTHER_CHECKOUT [pairs] [http|tcp]
  *
- * `https-pair.ts` compares HTTPS.
- * The other checkout needs a `node_modules` of its own. The harness is this checkout's on both sides.
+ * `https-pair.ts` compares HTTPS. The other checkout needs a `node_modules`
+ * of its own. Both agents run under this checkout's harness.
  */
 import { join, resolve } from 'node:path';
 import { AGENT_FLAGS } from '../../deploy/local/node-flags.ts';

@@ -13,7 +13,7 @@ import { formatTable } from './table.ts';
 
 const ROUNDS = 5;
 
-/** CPU ms of one process per check over one round. */
+/** Runs one round of checks, and returns the CPU time of one process per check, ms. */
 type Round = (kind: Kind) => Promise<number>;
 
 async function measure(): Promise<void> {

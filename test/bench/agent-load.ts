@@ -46,8 +46,10 @@ export class AgentLoad {
   }
 
   /**
-   * @param root the checkout whose agent it is; undefined: this one
-   * @param environment further settings
+   * Starts the agent and NATS.
+   *
+   * @param root the checkout whose agent is started; undefined: this checkout
+   * @param environment further settings of the agent
    */
   static async start(
     flags: readonly string[],
@@ -75,7 +77,7 @@ export class AgentLoad {
     return this.#results;
   }
 
-  /** How many results had each outcome so far. */
+  /** Number of results so far, by outcome. */
   get outcomes(): ReadonlyMap<string, number> {
     return this.#outcomes;
   }

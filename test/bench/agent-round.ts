@@ -40,7 +40,7 @@ export function dnsCheckOf(name: string): Check {
   return { type: 'dns', uri: name, record_assertions: [assertion], ...ATTEMPTS };
 }
 
-/** CPU ms that the agent takes per check over one round. */
+/** Measures the CPU time of the agent per check over one round, ms. */
 export async function agentRound(
   load: AgentLoad,
   check: Check,

@@ -10,9 +10,9 @@ type Alert = { monitor: { id: number }; cronTimestamp: number };
  */
 export class Announcements {
   readonly receiver: Receiver;
-  /** Alerts so far. */
+  /** Number of alerts so far. */
   count = 0;
-  /** Alerts among them that came before the file had the change. */
+  /** Number of alerts that came before the file had their change. */
   early = 0;
   readonly #database: () => DatabaseSync;
   #connection: DatabaseSync | null = null;
@@ -29,7 +29,7 @@ export class Announcements {
     });
   }
 
-  /** @param databasePath called with the first alert */
+  /** @param databasePath returns the path of the database. It is called at the first alert */
   static async start(databasePath: () => string): Promise<Announcements> {
     return new Announcements(await startReceiver(), databasePath);
   }

@@ -1,7 +1,7 @@
 import { Agent, get } from 'node:http';
 import type { System } from '../support/system.ts';
 
-/** Interval of each of the reads, ms. */
+/** Interval at which each of the two reads begins, ms. */
 const EVERY_MS = 50;
 /** Maximum number of reads that wait for their answers; beyond this number none are begun. */
 const MOST_WAITING = 1_000;
@@ -54,7 +54,7 @@ type Get = (onResponse: Parameters<typeof get>[2]) => ReturnType<typeof get>;
 class Reads {
   readonly #get: Get;
   #answered: number[] = [];
-  /** When each began, monotonic ms, with its end. */
+  /** The reads that wait: when each began, monotonic ms, by the promise of its end. */
   readonly #waiting = new Map<Promise<void>, number>();
   #isStopped = false;
 

@@ -86,7 +86,7 @@ async function exchange(
   if (response.statusCode !== status) throw new Error(`${method} ${url} answered ${response.statusCode}`);
 }
 
-/** ms per request. */
+/** Sends requests, and returns the duration of each, ms. */
 async function durations({ send }: Case, count: number, atOnce: number): Promise<number[]> {
   const taken: number[] = [];
   let next = 0;

@@ -4,12 +4,12 @@ import { cpuMs } from './process-usage.ts';
 
 /** Time after the start of the process that is not measured, because code is compiled in it, s. */
 const WARM_UP_S = 2;
-/** Time for which it continues after the measurement, s. */
+/** Time for which the process continues after the measurement, s. */
 const MARGIN_S = 0.5;
 
 /**
- * CPU time of a bare socket per check, ms. Budgets are ratios to it. A process of its own opens `rate`
- * connections a second to the target.
+ * Measures the CPU time of a bare socket per check, ms. Budgets are given as ratios
+ * to this time. A separate process opens `rate` connections a second to the target.
  */
 export async function bareSocketCpuMs(
   children: Children,

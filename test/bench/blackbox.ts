@@ -63,7 +63,7 @@ export async function startBlackbox(children: Children, more: BlackboxModules = 
   };
 }
 
-/** CPU ms of blackbox_exporter per successful probe over one round. */
+/** Measures the CPU time of blackbox_exporter per successful probe over one round, ms. */
 export async function blackboxRound(
   blackbox: Awaited<ReturnType<typeof startBlackbox>>,
   [module, target]: readonly [module: string, target: string],

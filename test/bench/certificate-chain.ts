@@ -30,7 +30,10 @@ authorityInfoAccess = OCSP;URI:http://ocsp.bench.test/, caIssuers;URI:http://ben
 subjectAltName = DNS:bench.test, DNS:www.bench.test, IP:127.0.0.1
 `;
 
-/** Makes a leaf for 127.0.0.1 and bench.test, an intermediate authority and a root, with `openssl` in a new folder. */
+/**
+ * Makes a leaf for 127.0.0.1 and bench.test, an intermediate
+ * authority and a root, by `openssl` in a new folder.
+ */
 export async function makeChain(kind: ChainKind): Promise<CertificateChain> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-chain-'));
   const path = (name: string) => join(folder, name);

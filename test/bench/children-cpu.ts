@@ -1,6 +1,10 @@
 import { execFileSync } from 'node:child_process';
 
-/** Runs commands of a shell. @returns the CPU time of the programs that they started, ms, and what they printed */
+/**
+ * Runs commands of a shell.
+ *
+ * @returns the CPU time of the programs that the commands started, ms, and their output
+ */
 export function childrenCpuMs(commands: string): { cpuMs: number; text: string } {
   const text = execFileSync('bash', ['-c', `${commands}; times`], {
     encoding: 'utf8',

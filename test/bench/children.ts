@@ -9,8 +9,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const END_WITHIN_MS = 2_000;
 
 /**
- * The child processes of one benchmark. `endAll` leaves none behind. Processes that run our code end in order when
- * their channel closes. They then keep their compile cache, and the next run does not load Node's type stripper.
+ * The child processes of one benchmark. `endAll` leaves none behind. Processes
+ * that run our code end in order when their channel closes. They then keep
+ * their compile cache, and the next run does not load Node's type stripper.
  */
 export class Children {
   readonly #children: ChildProcess[] = [];

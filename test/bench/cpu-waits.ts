@@ -18,7 +18,8 @@ export class CpuWaits {
   #before: Reading;
 
   /**
-   * @param pids called each time; the waiting time of a process that was replaced is left out
+   * @param pids returns the ids of the processes. It is called for each
+   *   measurement. The waiting time of a process that was replaced is left out
    */
   constructor(pids: () => readonly number[]) {
     this.#pids = pids;
@@ -26,7 +27,7 @@ export class CpuWaits {
     this.#timer = setInterval(() => this.#sample(), EVERY_MS);
   }
 
-  /** `waited 12 to 86 %, median 50 %; pressure 82 to 99 %` */
+  /** Ends the measurement. Returns a text like `waited 12 to 86 %, median 50 %; pressure 82 to 99 %`. */
   end(): string {
     clearInterval(this.#timer);
     return `waited ${range(this.#waited)}, median ${percent(median(this.#waited))} %; pressure ${range(this.#pressed)}`;
@@ -53,12 +54,12 @@ export class CpuWaits {
   }
 }
 
-/** NaN for one that is gone. */
+/** The waiting time of a process; NaN if the process is gone. */
 function waitedOf(pid: number): number {
   try {
     return waitedMsIn(readFileSync(`/proc/${pid}/schedstat`, 'utf8')) ?? Number.NaN;
   } catch {
-    // It was killed, and the next one has not started yet.
+    // The process was killed, and the next one has not started yet.
     return Number.NaN;
   }
 }

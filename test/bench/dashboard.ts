@@ -1,7 +1,10 @@
 /**
- * Measures the time to the first byte of the dashboard's pages with 10,000 monitors: `node test/bench/dashboard.ts
- * [requests]`. The service's part that serves runs in a process of its own, over a database on disk with its threads.
- * Requests use one connection that stays open, one after the other.
+ * Measures the time to the first byte of the dashboard's pages with 10,000 monitors:
+ *
+ *     node test/bench/dashboard.ts [requests]
+ *
+ * The service's part that serves pages runs in a process of its own, over a database on disk,
+ * with its threads. The requests use one connection that stays open, one after the other.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +21,7 @@ import { formatTable } from './table.ts';
 
 const MONITORS = 10_000;
 const PER_TRANSACTION = 500;
-/** Monitors of the largest maintenance window. */
+/** Number of monitors of the largest maintenance window. */
 const HELD = 2_000;
 const PERIOD_MS = 60_000;
 const PAGES = 20;
@@ -77,7 +80,7 @@ async function addStates({ store, clock }: RunningApi): Promise<void> {
   );
 }
 
-/** Results of a day, and roll-ups of 90, of one monitor. */
+/** Adds results of one day and roll-ups of 90 days to one monitor. */
 async function addHistory({ store, clock }: RunningApi, id: number): Promise<void> {
   const now = clock.wall();
   const first = gridSlotFrom(now - DAY_MS, PERIOD_MS, phaseOf(id, PERIOD_MS));
@@ -108,7 +111,7 @@ async function addHistory({ store, clock }: RunningApi, id: number): Promise<voi
   });
 }
 
-/** Status pages, incidents of monitors and of people, windows of few and of many monitors. */
+/** Adds status pages, incidents of monitors and of people, and windows of few and of many monitors. */
 async function addNotes({ create, store, workspaceId }: RunningApi): Promise<void> {
   for (let page = 1; page <= PAGES; page += 1) {
     const id = await create('/v1/status-pages', { title: `Page ${page}`, slug: `page-${page}` });
@@ -206,7 +209,7 @@ async function logIn({ url, token }: Ready): Promise<string> {
   return cookiesOf(answer);
 }
 
-/** ms until the first byte of the page. */
+/** Measures the time until the first byte of a page, ms. */
 async function firstByte(url: string, agent: Agent, cookie: string): Promise<{ ms: number; bytes: number }> {
   const startedAt = performance.now();
   const request = get(url, { agent, headers: { cookie, accept: 'text/html' } });

@@ -21,7 +21,7 @@ export function untilAllHaveBegunMs(monitors: number): number {
 
 /** Time from the declaration of `count` monitors until each of them is checked on its grid, ms. */
 export function untilAllAreCheckedMs(monitors: number): number {
-  // A monitor whose turn comes later than its slot of the grid begins with that one.
+  // If a monitor's turn comes after its next slot on the grid, it begins with that slot.
   const mostMs = PERIOD_S * 1_000 + 5_000;
   return Math.min(untilAllHaveBegunMs(monitors), mostMs) + (PERIOD_S / 2) * 1_000;
 }

@@ -1,10 +1,16 @@
-/** A DNS server for benchmarks, as a process of its own: every question gets the same A record over UDP. Prints its port. */
+/**
+ * A DNS server for benchmarks, as a process of its own. It answers
+ * every question over UDP with the same A record, and prints its port.
+ */
 import { createSocket } from 'node:dgram';
 
-/** A pointer to the name of the question, type A, class IN, 60 s, 192.0.2.1 (RFC 1035, section 4.1.3). */
+/**
+ * The record of every answer: a pointer to the name of the question,
+ * type A, class IN, 60 s, 192.0.2.1 (RFC 1035, section 4.1.3).
+ */
 const RECORD = Buffer.from('c00c00010001' + '0000003c' + '0004c0000201', 'hex');
 const HEADER_BYTES = 12;
-/** Response, recursion desired and available, no error. */
+/** Flags of an answer: response, recursion desired and available, no error. */
 const FLAGS = 0x8180;
 
 const socket = createSocket('udp4');

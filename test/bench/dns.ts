@@ -1,6 +1,7 @@
 /**
- * Measures the CPU of the agent per DNS check, which asks for the A record of a name, beside blackbox_exporter's DNS probe
- * and `dig` in a loop. All ask the same server and take turns. Prints medians, and medians of the ratios within a round.
+ * Measures the CPU time of the agent per DNS check, which asks for the A record of a
+ * name. Measures blackbox_exporter's DNS probe, and `dig` in a loop, on the same
+ * server. They take turns. Prints medians, and medians of the ratios within a round.
  *
  *     node test/bench/dns.ts [rounds] [seconds]
  */
@@ -16,7 +17,7 @@ import { median, residentMiB } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
 const NAME = 'bench.test';
-/** Runs of `dig` in a round, one after the other. */
+/** Number of runs of `dig` in a round, one after the other. */
 const DIGS = 200;
 
 const [rounds = '5', seconds = '3'] = process.argv.slice(2);

@@ -1,7 +1,11 @@
 /**
- * Watches for an hour whether memory grows: `node test/bench/growth.ts [per second] [minutes] [warm-up]`. The whole service runs
- * from its bundles at a small rate of checks (120 a second). Each minute the benchmark prints the resident memory of each
- * process, and at the end the slope of each from the warm-up on (20 minutes). SIGINT ends it early, with the slopes until then.
+ * Watches for an hour whether memory grows:
+ *
+ *     node test/bench/growth.ts [per second] [minutes] [warm-up]
+ *
+ * The whole service runs from its bundles at a small rate of checks (120 a second). Each minute the
+ * benchmark prints the resident memory of each process. At the end it prints the slope of each process's
+ * memory after the warm-up (20 minutes). SIGINT ends the benchmark early, with the slopes until then.
  */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -15,7 +19,10 @@ import { withService } from './running-service.ts';
 import { formatTable } from './table.ts';
 
 const MINUTE_MS = 60_000;
-/** Samples of one minute. Their median ignores the effect of a heap collection, which lasts for seconds. */
+/**
+ * Number of samples in a minute. Their median ignores the
+ * effect of a heap collection, which lasts for seconds.
+ */
 const SAMPLES = 6;
 
 /** Resident memory of a process, MiB: its own pages, and pages of files. */
@@ -27,7 +34,7 @@ function memoryOf(pid: number): Memory {
   return { own: mib('RssAnon'), ofFiles: mib('RssFile') + mib('RssShmem') };
 }
 
-/** Least squares: how much `values`, one a minute, grow in an hour. */
+/** The growth of `values` in an hour, by least squares. There is one value for each minute. */
 function slopePerHour(values: readonly number[]): number {
   const meanAt = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -43,7 +50,7 @@ const [perSecond = 120, minutes = 65, warmUp = 20] = process.argv.slice(2).map(N
 const ending = new AbortController();
 process.once('SIGINT', () => ending.abort());
 
-// If this is set, the programs are bundles, as in tests.
+// If this variable is set, the programs are bundles, as in tests.
 const folder = await mkdtemp(join(tmpdir(), 'svc-growth-'));
 process.env.TESTS_TMPDIR = folder;
 const declare = (port: number) => ({ svc_http_monitor: declaredMonitors(monitorsFor(perSecond), port) });

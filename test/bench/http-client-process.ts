@@ -57,7 +57,11 @@ function ownRequester(): () => Promise<void> {
   };
 }
 
-/** @returns how many requests were made */
+/**
+ * Makes requests at a steady rate.
+ *
+ * @returns the number of requests
+ */
 async function paced(request: () => Promise<void>, duration: number): Promise<number> {
   let running = 0;
   let count = 0;
@@ -74,7 +78,11 @@ async function paced(request: () => Promise<void>, duration: number): Promise<nu
   return count;
 }
 
-/** Keeps some requests in flight. @returns how many were made */
+/**
+ * Keeps some requests in progress at all times.
+ *
+ * @returns the number of requests
+ */
 async function closedLoop(request: () => Promise<void>, duration: number): Promise<number> {
   const endsAt = performance.now() + duration * 1_000;
   let count = 0;

@@ -1,7 +1,7 @@
 /**
- * 4,000 HTTPS checks at once on one agent, beside 100 plain HTTP checks a second. First the target never answers the
- * handshake, then it answers each request 10 s after its handshake. Prints memory, by how much time-outs were late, and
- * the latency of the other checks.
+ * Runs 4,000 HTTPS checks at once on one agent, beside 100 plain HTTP checks a second. At
+ * first the target never answers the handshake. Then it answers each request 10 s after the
+ * handshake. Prints the memory, the delay of time-outs, and the latency of the plain checks.
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
@@ -16,9 +16,9 @@ import { formatTable } from './table.ts';
 
 const AT_ONCE = 4_000;
 const OTHERS_PER_SECOND = 100;
-/** Duration of the other checks, s. */
+/** Duration of the plain HTTP checks, s. */
 const OTHERS_S = 15;
-/** First monitor id of the other checks. */
+/** First monitor id of the plain HTTP checks. */
 const OTHERS = 1_001;
 const TIMEOUT_MS = 5_000;
 const LONG_TIMEOUT_MS = 40_000;

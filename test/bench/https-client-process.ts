@@ -1,6 +1,6 @@
 /**
- * One contender of https.ts, as a process of its own. Arguments: contender, URL, file of the trusted root, requests a second,
- * seconds. Prints its CPU ms per request.
+ * One contender of https.ts, as a process of its own. Arguments: contender, URL, file
+ * of the trusted root, requests a second, seconds. Prints its CPU time per request, ms.
  */
 import { readFileSync } from 'node:fs';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
@@ -47,7 +47,7 @@ async function undiciRequest(): Promise<void> {
 
 function httpsGet(): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Without an agent there is no cache of sessions. The types do not know `secureContext` here.
+    // Without an agent, no TLS session is cached. The types do not know `secureContext` here.
     const options = { agent: false, secureContext } as RequestOptions;
     const request = httpsRequest(url, options, (response) => {
       response.on('end', resolve).resume();
@@ -56,7 +56,11 @@ function httpsGet(): Promise<void> {
   });
 }
 
-/** @returns how many requests were made */
+/**
+ * Makes requests at a steady rate.
+ *
+ * @returns the number of requests
+ */
 async function paced(request: () => Promise<void>, duration: number): Promise<number> {
   const made: Promise<void>[] = [];
   await pace(Number(rate), duration, () => made.push(request()));

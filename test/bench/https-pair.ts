@@ -1,7 +1,9 @@
 /**
- * Compares the CPU of the HTTPS probe of another checkout with this one's, and with a bare `tls.connect` that has one shared
- * context. All run in this process, a slice of checks each in turns, so that other work of the machine affects all alike. A full
- * handshake each; chains of ECDSA P-256 and RSA 2048. Prints medians, least values, and medians of the ratios within a round.
+ * Compares the CPU time of the HTTPS probe of another checkout with that of this checkout's
+ * probe, and with a bare `tls.connect` that has one shared context. All of them run in this
+ * process and take turns with a slice of checks each, so that other work of the machine
+ * affects all alike. Each check makes a full handshake, with chains of ECDSA P-256 and of
+ * RSA 2048. Prints medians, least values, and medians of the ratios within a round.
  *
  *     node test/bench/https-pair.ts OTHER_CHECKOUT [rounds]
  *
@@ -19,7 +21,7 @@ import { machine } from './machine.ts';
 import { median } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
-/** Checks of one slice, and how many of them run at once. */
+/** Number of checks in one slice. `AT_ONCE`: number of them that run at once. */
 const CHECKS = 60;
 const AT_ONCE = 4;
 /** Rounds before the first one that counts, which warm up the JIT and caches. */
@@ -106,7 +108,7 @@ async function measured(
 ): Promise<Map<string, number[]>> {
   const figures = new Map([...contenders.keys()].map((name): [string, number[]] => [name, []]));
   for (let round = 0; round < WARM_UP_ROUNDS + Number(rounds); round += 1) {
-    // The order changes from round to round, so that none always follows the same other one.
+    // The order changes from round to round, so that no contender always follows the same one.
     const inTurn = round % 2 === 0 ? [...contenders] : [...contenders].toReversed();
     for (const [name, run] of inTurn) {
       const figure = await slice(run);

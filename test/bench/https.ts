@@ -1,12 +1,13 @@
 /**
- * Measures the CPU of the agent per HTTPS check, with a full handshake each, beside a bare `tls.connect`, blackbox_exporter,
- * undici's `Client`, `node:https` and `openssl s_time` as the floor. Chains of ECDSA P-256 and RSA 2048, of leaf,
- * intermediate and root; plain HTTP as the control. All take turns on the same targets, because the machine's speed
- * drifts. Prints medians, and medians of the ratios within a round.
+ * Measures the CPU time of the agent per HTTPS check with a full handshake. A bare
+ * `tls.connect`, blackbox_exporter, undici's `Client` and `node:https` are measured too, and
+ * `openssl s_time` as the floor. The chains are of ECDSA P-256 and of RSA 2048, with leaf,
+ * intermediate and root; plain HTTP is the control. All take turns on the same targets, because
+ * the machine's speed drifts. Prints medians, and medians of the ratios within a round.
  *
  *     node test/bench/https.ts [rounds] [seconds] [OTHER_CHECKOUT]
  *
- * The agent of another checkout, which needs a `node_modules` of its own, takes its turns too.
+ * The agent of another checkout takes its turns too. That checkout needs a `node_modules` of its own.
  */
 import { join, resolve } from 'node:path';
 import { AGENT_ENVIRONMENT, AGENT_FLAGS } from '../../deploy/local/node-flags.ts';
@@ -22,7 +23,7 @@ import { formatTable } from './table.ts';
 
 /** Checks a second. */
 const RATE = 300;
-/** Rounds that are not counted: JIT, caches. */
+/** Number of first rounds that do not count. They warm up the JIT and caches. */
 const WARM_UP_ROUNDS = 1;
 const AGENT = 'agent';
 /** Groups of an agent whose targets have classical groups only. */
@@ -31,7 +32,7 @@ const CLASSICAL = 'X25519:P-256:P-384';
 const [rounds = '5', seconds = '3', other] = process.argv.slice(2);
 const pacing = { rate: RATE, seconds: Number(seconds) };
 
-/** CPU ms of one process per check over one round. */
+/** Runs one round of checks, and returns the CPU time of one process per check, ms. */
 type Subject = () => Promise<number>;
 
 async function measure(): Promise<void> {
@@ -59,7 +60,7 @@ async function measure(): Promise<void> {
   }
 }
 
-/** Everything that is measured: for each target its contenders. */
+/** Makes everything that is measured: the contenders of each target. */
 async function subjectsOf(children: Children, loads: Map<string, AgentLoad>) {
   const subjects = new Map<string, Map<string, Subject>>();
   for (const kind of [...CHAIN_KINDS, 'plain HTTP'] as const) {
@@ -115,7 +116,10 @@ function noted(figures: Map<string, Map<string, number[]>>, target: string, name
   return values;
 }
 
-/** Full handshakes with a request each, one after the other, by OpenSSL alone. */
+/**
+ * Measures full handshakes with a request each, one after
+ * the other, by OpenSSL alone. Returns the CPU time, ms.
+ */
 function opensslCpuMs(port: string, root: string): number {
   const command = `openssl s_time -connect 127.0.0.1:${port} -new -www / -tls1_3 -verify 3 -CAfile ${root} -time ${seconds}`;
   const { cpuMs, text } = childrenCpuMs(command);

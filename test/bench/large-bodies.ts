@@ -1,7 +1,10 @@
 /**
- * Measures how long requests hold the thread that schedules checks: `node test/bench/large-bodies.ts [runs]`. It sends
- * bodies of 320 KiB, the worst of their kinds, to an API in a process of its own. A hold is the longest turn of the
- * API's main thread while the request was served, as CPU time. The bound is 20 ms.
+ * Measures how long requests hold the thread that schedules checks:
+ *
+ *     node test/bench/large-bodies.ts [runs]
+ *
+ * The benchmark sends bodies of 320 KiB, the worst of their kinds, to an API in a process of its own. A hold
+ * is the longest turn of the API's main thread while the request was served, as CPU time. The bound is 20 ms.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -32,7 +35,7 @@ class Turns {
     this.#before = process.threadCpuUsage();
   }
 
-  /** ms since the last call. */
+  /** Returns the longest turn since the last call, ms. */
   takeWorst(): number {
     this.#look();
     const worst = this.#worst;

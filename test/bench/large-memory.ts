@@ -1,8 +1,12 @@
 /**
- * Measures the memory of a coordinator with many monitors while it checks them: `node test/bench/large-memory.ts [monitors] [period]
- * [regions] [seconds] [folder]` (100,000, 5m, 1, 330). The coordinator and the agents run from their bundles. Each 15 s the benchmark prints the
- * coordinator's resident memory. A folder keeps the database between runs, which then show a start as well: the time until the
- * first job, and the peak of memory until then. SIGINT ends it early.
+ * Measures the memory of a coordinator with many monitors while it checks them:
+ *
+ *     node test/bench/large-memory.ts [monitors] [period] [regions] [seconds] [folder]
+ *
+ * The defaults are 100,000, 5m, 1 and 330. The coordinator and the agents run from their
+ * bundles. Each 15 s the benchmark prints the coordinator's resident memory. A folder
+ * keeps the database between runs. Such runs then show a start as well: the time until
+ * the first job, and the peak of memory until then. SIGINT ends the benchmark early.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,11 +1,12 @@
 /**
- * Measures how soon a coordinator with many monitors publishes its first job, and its peak of memory until then.
- * Arguments: monitors (100,000), starts with an unchanged declared file (3), starts with one more monitor in it (1), a
- * folder that keeps the database between runs, and the folder of another checkout whose coordinator is started.
+ * Measures how soon a coordinator with many monitors publishes its first job, and its
+ * peak of memory until then. Arguments: monitors (100,000), starts with an unchanged
+ * declared file (3), starts with one more monitor in it (1), a folder that keeps the
+ * database between runs, and the folder of another checkout whose coordinator is started.
  *
- * The benchmark fills a database once, until every monitor has had a slot; this takes some minutes. Then it starts the
- * coordinator and ends it with SIGTERM, again and again: with the unchanged declared file, and with one more monitor
- * in it. Only the target, one agent and NATS run at the same time.
+ * The benchmark fills a database once, until every monitor has had a slot; this takes some minutes.
+ * Then it starts the coordinator and ends it with SIGTERM, again and again: with the unchanged declared
+ * file, and with one more monitor in it. Only the target, one agent and NATS run at the same time.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -28,7 +29,10 @@ import { formatTable } from './table.ts';
 const SETTLED_AFTER_MS = 10_000;
 
 const [monitors = 100_000, unchanged = 3, changed = 1] = process.argv.slice(2, 5).map(Number);
-/** So short that some monitor is due at any moment, and so long that one agent and a coordinator can do the checks. */
+/**
+ * The period is so short that some monitor is due at any moment,
+ * and so long that one agent and a coordinator can do the checks.
+ */
 const [periodicity, PERIOD_MS] = monitors > 10_000 ? ['5m', 300_000] : ['30s', 30_000];
 const [kept, root = ROOT] = process.argv.slice(5);
 const [region = 'hosta-fra'] = CHECKED_FROM;
@@ -36,7 +40,7 @@ const [region = 'hosta-fra'] = CHECKED_FROM;
 type Start = {
   readonly readyMs: number;
   readonly firstJobMs: number;
-  /** CPU time until then. */
+  /** CPU time until the first job, ms. */
   readonly cpuMs: number;
   readonly peakMiB: number;
   readonly settledMiB: number;

@@ -16,7 +16,7 @@ const LAST_RESULTS_MS = 3_000;
 /** The figures of one run of the whole loop. */
 export type LoopFigures = {
   perSecond: number;
-  /** Recorded part of the expected checks; 1: all. */
+  /** Part of the expected checks that was recorded, 0 to 1. */
   share: number;
   notRun: number;
   failed: number;

@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: every benchmark, one after the other. `npm run bench -- quick` leaves out the long loops,
- * `npm run bench -- api memory` runs those of these files. `node test/bench/pair.ts` compares the whole
- * loop of two checkouts; it needs the path of the other one.
+ * Runs benchmarks. `npm run bench` runs all of them, one after the other. `npm run bench -- quick` leaves
+ * out the long loops. `npm run bench -- api memory` runs the benchmarks of these files. `node
+ * test/bench/pair.ts` compares the whole loop of two checkouts, and needs the path of the other checkout.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

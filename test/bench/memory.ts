@@ -1,8 +1,8 @@
 /**
- * Measures the memory of processes that have little to do: an agent without jobs, and a coordinator with 1,000
- * monitors that are checked from three regions every 30 s. Both run from the bundles and from the sources, with a
- * warm compile cache: each is started once before, and ended with SIGTERM. Argument: seconds from the start to the
- * measurement (90).
+ * Measures the memory of processes that have little to do: an agent without jobs, and a
+ * coordinator with 1,000 monitors that are checked from three regions every 30 s. Both run
+ * from the bundles and from the sources, with a warm compile cache: each is started once
+ * before, and ended with SIGTERM. Argument: seconds from the start to the measurement (90).
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -60,7 +60,7 @@ function coordinatorOf(origin: Origin): Program {
   return programOf(fileOf('coordinator', origin), environment, COORDINATOR_FLAGS);
 }
 
-/** Starts it, waits, measures it, and ends it with SIGTERM. */
+/** Starts a program, waits, measures its memory, and ends it with SIGTERM. */
 async function looked(name: string, program: Program, waitMs: number): Promise<string[]> {
   await program.start();
   await delay(waitMs);

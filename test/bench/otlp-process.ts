@@ -89,10 +89,13 @@ const tokens = new JobTokens(new Secret(Buffer.alloc(32, 7)));
 const base = Math.floor(Date.now() / CHECKED_MS) * CHECKED_MS;
 let slotNow = base;
 let slowestMs = 0;
-/** Delay of the event loop, which everything on the main thread adds to. */
+/** Measures the delay of the event loop. Everything on the main thread adds to it. */
 const loopDelay = monitorEventLoopDelay({ resolution: 10 });
 const secrets = new Secrets(Buffer.alloc(32, 1));
-/** Every n-th monitor fails in every other round, so that one a second begins or stops failing. */
+/**
+ * Every monitor with a number that is a multiple of this fails in every
+ * second round, so that one monitor a second begins or stops failing.
+ */
 const FAILING_EVERY = Math.max(1, Math.round(rate / REGIONS.length));
 const fails = (monitor: number) => monitor % FAILING_EVERY === 0;
 const webhook = await OneWebhook.linked(
@@ -122,7 +125,7 @@ await recorder.load();
 recorder.endResumption();
 metricsExport.start();
 
-/** From the report to the commit, of each message, ms. */
+/** Time from the report to the commit of each message, ms. */
 const recordedMs: number[] = [];
 const unrecorded = new Map<number, number>();
 recorder.onPosition(({ stream, sequence: until }) => {
@@ -134,7 +137,9 @@ recorder.onPosition(({ stream, sequence: until }) => {
   }
 });
 
-/** CPU of the threads since then per check, by their name. */
+/**
+ * CPU time of the threads per check since the beginning of the measurement, µs, by the name of the thread.
+ */
 function threadsUs(): Record<string, number> {
   const since = threadsSince(threads, threadTimes('self'));
   return Object.fromEntries(
@@ -170,13 +175,13 @@ function monitorOf(id: number): LiveMonitor {
   };
 }
 
-/** Failing monitors fail in every other round. */
+/** The outcome of a slot: some monitors fail in every second round. */
 function outcomeOf(monitor: number, slot: number): 'passed' | 'failed' {
   const isOdd = ((slot - base) / CHECKED_MS) % 2 === 1;
   return isOdd && fails(monitor) ? 'failed' : 'passed';
 }
 
-/** HTTP, TCP and DNS by turns: they have 5, 2 and 1 phases. */
+/** Makes a result. The monitors are HTTP, TCP and DNS monitors in turn, with 5, 2 and 1 phases. */
 function resultOf(monitor: number, region: Region, slot: number): CheckResult {
   const latency = Math.round((10 + (monitor % 50) + Math.random() * 20) * 10) / 10;
   const phases = [
@@ -210,7 +215,10 @@ const spread = (values: readonly number[]) => ({
 
 let sequence = 0;
 let recorded = 0;
-/** Monitors are due one after the other. Their slot is that of the round. */
+/**
+ * Records results for this time. The monitors are due one
+ * after the other, with the slot of the present round.
+ */
 async function record(durationMs: number): Promise<void> {
   const began = performance.now();
   let due = 0;
@@ -224,7 +232,7 @@ async function record(durationMs: number): Promise<void> {
         sequence += 1;
         const results = ids.map((id) => resultOf(id, region, slotNow));
         recorded += results.length;
-        // The second of three makes the majority.
+        // The second of three regions makes the majority.
         if (region === REGIONS[1])
           for (const id of ids) if (fails(id)) webhook.reported(id, outcomeOf(id, slotNow));
         unrecorded.set(sequence, performance.now());
@@ -245,8 +253,8 @@ function next(): number {
   return id;
 }
 
-// Three intervals: endpoints get JSON in the first one, and protobuf from the second one on, and V8 compiles the code of each again
-// when it has run for a while.
+// The warm-up lasts three intervals. Endpoints get JSON in the first interval, and protobuf from
+// the second one on. V8 compiles the code of each encoding again after it has run for a while.
 await record((3 * EXPORTED_MS) / speed + 5_000);
 slowestMs = 0;
 recorded = 0;

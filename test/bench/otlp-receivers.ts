@@ -1,8 +1,9 @@
 /**
- * A process with OTLP endpoints for a benchmark. One port takes every request and answers in the encoding of the request, as
- * OTLP demands (1.10, "OTLP/HTTP Response"). The other never answers. It prints both ports.
+ * A process with OTLP endpoints for a benchmark. One port takes every request
+ * and answers in the encoding of the request, as OTLP demands (1.10, "OTLP/HTTP
+ * Response"). The other port never answers. The process prints both ports.
  *
- *   otlp-receivers.ts [json]
+ *     otlp-receivers.ts [json]
  *
  * With `json` every answer is JSON, so the requests stay JSON.
  */

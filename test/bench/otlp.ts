@@ -1,14 +1,15 @@
 /**
- * Measures the CPU per check of the export over OTLP. The same results are recorded with and without the
- * export, at the same time, so that other work of the machine affects both, at the given rate, each on a real
- * database file. 10 of the 50 endpoints, which run in another process, never answer.
+ * Measures the CPU time per check of the export over OTLP. The same results are recorded with and without
+ * the export, at the same time, so that other work of the machine affects both, at the given rate, each
+ * on a real database file. 10 of the 50 endpoints, which run in another process, never answer.
  *
- *   node test/bench/otlp.ts [checks per second] [seconds] [pairs] [speed] [json]
+ *     node test/bench/otlp.ts [checks per second] [seconds] [pairs] [speed] [json]
  *
- * Each monitor is checked every 30 s in 3 regions, exported every 60 s, and its totals are stored every 600 s. With a
- * speed of 4 there are a quarter of the monitors, and all of this happens four times as often. The measurement begins
- * after three intervals of exports, when endpoints get protobuf. With `json` none of them reads it. OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
- * measures protobuf from the beginning, also for those that never answer.
+ * Each monitor is checked every 30 s in 3 regions and exported every 60 s, and its totals are stored
+ * every 600 s. With a speed of 4 there are a quarter of the monitors, and all of this happens four
+ * times as often. The measurement begins after three intervals of exports, when endpoints get
+ * protobuf. With `json` no endpoint reads protobuf. OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
+ * measures protobuf from the beginning, also for the endpoints that never answer.
  */
 import { COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../../deploy/local/node-flags.ts';
 import { Children } from './children.ts';

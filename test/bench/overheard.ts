@@ -3,7 +3,7 @@ import { connectBus, type NatsBus } from '@svc/shared/nats/nats-bus.ts';
 import { pino } from 'pino';
 import type { System } from '../support/system.ts';
 
-/** Longest silences, ms. */
+/** The longest silences between jobs and between heartbeats, ms. */
 export type Silences = { readonly jobs: number; readonly heartbeats: number };
 
 /**
@@ -34,7 +34,7 @@ export class Overheard {
     return new Overheard(await connectBus({ url: nats.url, name: 'bench', log: pino({ level: 'silent' }) }));
   }
 
-  /** Longest silences since the last call. */
+  /** Returns the longest silences since the last call. */
   takeSilences(): Silences {
     return { jobs: this.#jobs.take(), heartbeats: this.#heartbeats.take() };
   }

@@ -1,9 +1,13 @@
 /**
- * Offers more checks than the machine can do, and then few again: `node test/bench/overload.ts [offered]
- * [seconds] [sustained] [calm] [recovery] [checkout]`, rates in checks per second. One run has five spans: few checks,
- * the sustained rate, the offered rate, and few checks again, twice: the surplus monitors are first declared inactive, and
- * then removed. After each of these two, memory and start times are watched for `recovery` seconds (180). With `checkout`,
- * the service of another checkout is measured, which needs a `node_modules` of its own.
+ * Offers more checks than the machine can do, and then few again:
+ *
+ *     node test/bench/overload.ts [offered] [seconds] [sustained] [calm] [recovery] [checkout]
+ *
+ * The rates are checks per second. One run has five spans: few checks, the sustained rate,
+ * the offered rate, and twice few checks again. For the fourth span, the surplus monitors
+ * are declared inactive; for the fifth, they are removed. After each of these two, memory
+ * and start times are watched for `recovery` seconds (180). With `checkout`, the service
+ * of another checkout is measured. That checkout needs a `node_modules` of its own.
  */
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -43,7 +47,7 @@ type Stage = {
   perSecond: number;
   row: string[];
   memory: Parts<number>;
-  /** Counters that grew. */
+  /** The counters that grew, with their growth. */
   notRun: string[];
   /**
    * For each second: the checks that began in it, how late they were, and how long after their end they were
@@ -98,7 +102,7 @@ function bySecond(checks: RecordedChecks, from: number): string[] {
   });
 }
 
-/** Memory in each of the next seconds. */
+/** Measures the memory in each of the next seconds. */
 async function memoryDuring({ system }: RunningService, seconds: number): Promise<Parts<number>[]> {
   const memory: Parts<number>[] = [];
   while (memory.length < seconds) {

@@ -1,10 +1,10 @@
 /**
- * Requests one URL at a steady rate, whether answers come or not, like visitors, who do not wait for each
- * other. A process of its own. Arguments: URL, requests a second, seconds. Prints one line of JSON at its
- * end.
+ * Requests one URL at a steady rate, whether answers come or not, like visitors,
+ * who do not wait for each other. It is a process of its own. Arguments: URL,
+ * requests a second, seconds. Prints one line of JSON at its end.
  *
- * A request counts from the instant at which it was due, so an answer that is late makes those that wait behind it late
- * too. It goes out over a connection that is free, or over a new one.
+ * The time of a request begins when the request is due, so a late answer also makes the requests
+ * late that wait behind it. A request is sent over a free connection, or over a new one.
  */
 import { connect, type Socket } from 'node:net';
 import { percentile } from './process-usage.ts';

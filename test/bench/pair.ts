@@ -1,15 +1,15 @@
 /**
- * Compares the whole loop of another checkout with that of this one, in turns, on the same machine and within one run:
- * medians, and medians of the ratios within a pair. Every second pair begins with this checkout, so that a machine that
- * becomes slower favours neither. The cost of a bare socket is measured before every run at the same rate, because
- * budgets are ratios to it.
+ * Compares the whole loop of another checkout with that of this checkout, in turns, on the same
+ * machine and within one run: medians, and medians of the ratios within a pair. Every second pair
+ * begins with this checkout, so that a machine that becomes slower favours neither. The cost of a
+ * bare socket is measured before every run at the same rate, because budgets are ratios to it.
  *
  *     node test/bench/pair.ts OTHER_CHECKOUT [rates, as 1000,2000] [seconds] [pairs] [seconds of warm-up]
  *
- * A service runs for months, and V8 compiles it for the first one and a half minutes, so that span is left
- * out. With a warm-up of 0 s, this span is measured.
+ * A service runs for months, and V8 compiles it for the first one and a half
+ * minutes, so these minutes are left out. With a warm-up of 0 s, they are measured.
  *
- * The other checkout needs a `node_modules` of its own. The harness is this checkout's on both sides.
+ * The other checkout needs a `node_modules` of its own. Both sides run under this checkout's harness.
  */
 import { resolve } from 'node:path';
 import { bareSocketCpuMs } from './bare-socket.ts';
@@ -21,7 +21,7 @@ import { formatTable } from './table.ts';
 
 const BARE_SECONDS = 5;
 
-/** One run of one side. */
+/** The figures of one run of one checkout. */
 type Run = LoopFigures & { bareUs: number };
 type Pair = { old: Run; new: Run };
 type Figure = { name: string; digits: number; of: (run: Run) => number };

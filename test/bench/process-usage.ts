@@ -18,7 +18,7 @@ export function residentMiB(pid: number): number {
   return (Number(statOf(pid)[21]) * PAGE_KIB) / 1024;
 }
 
-/** The most resident memory that a process has had, MiB. */
+/** Peak of the resident memory of a process, MiB. */
 export function peakMiB(pid: number): number {
   const [, kib] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kib) / 1024;

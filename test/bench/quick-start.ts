@@ -1,6 +1,6 @@
 /**
- * Measures the time from the command `npm start`, with everything installed and a new data folder, to the first
- * recorded result. Argument: number of starts (3). One more start before them warms the compile cache.
+ * Measures the time from the command `npm start`, with everything installed and a new data folder, to the
+ * first recorded result. Argument: number of starts (3). One more start before them warms the compile cache.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,7 +36,7 @@ async function startOnce(): Promise<number> {
   }
 }
 
-/** Epoch ms. */
+/** Waits for the first recorded result, and returns its instant, epoch ms. */
 async function firstResultAt(path: string): Promise<number> {
   for (;;) {
     const at = existsSync(path) ? recordedFirst(path) : null;
@@ -45,7 +45,7 @@ async function firstResultAt(path: string): Promise<number> {
   }
 }
 
-/** Null: nothing is recorded, or there is no table yet. */
+/** The instant of the first recorded result; null: nothing is recorded, or there is no table yet. */
 function recordedFirst(path: string): number | null {
   const database = openResults(path, 5_000);
   try {

@@ -53,7 +53,7 @@ export class RecordedChecks {
     return this.count / this.#seconds;
   }
 
-  /** Recorded part of the expected checks of `monitors`; 1: all. */
+  /** Part of the expected checks of this number of monitors that was recorded, 0 to 1. */
   shareOf(monitors: number): number {
     return this.count / (monitors * CHECKED_FROM.length * (this.#seconds / PERIOD_S));
   }
@@ -62,12 +62,12 @@ export class RecordedChecks {
     return this.#rows.filter((row) => row.outcome === outcome).length;
   }
 
-  /** From the slot to the start of its check. */
+  /** Time from the slot to the start of its check. */
   startLateness(): Spread {
     return spreadOf(this.#started().map((row) => row.started_at - row.slot));
   }
 
-  /** From the end of the check to its row. */
+  /** Time from the end of the check to the writing of its row. */
   recording(): Spread {
     return spreadOf(this.#started().map((row) => row.recorded_at - row.started_at - (row.latency ?? 0)));
   }
@@ -78,7 +78,10 @@ export class RecordedChecks {
     return recorded.reduce((longest, at, index) => Math.max(longest, at - (recorded[index - 1] ?? at)), 0);
   }
 
-  /** Starts of checks with how late they were, and how long after their end they were recorded, by the start. */
+  /**
+   * The starts of checks in ascending order, each with its lateness,
+   * and with the time from the end of the check to its recording.
+   */
   starts(): { at: number; lateMs: number; recordedMs: number }[] {
     return this.#started()
       .map((row) => ({

@@ -1,8 +1,8 @@
 /**
- * Measures the CPU of recording one result on a real database file: parsing the message, checking the token, rows,
- * votes, verdict, state and position. It also measures the memory of the evaluation's states.
+ * Measures the CPU of recording one result on a real database file: parsing the message, checking the
+ * token, rows, votes, verdict, state and position. It also measures the memory of the evaluation's states.
  *
- *   node --expose-gc test/bench/recorder.ts [monitors] [results per second, 0: as fast as it goes] [seconds]
+ * node --expose-gc test/bench/recorder.ts [monitors] [results per second, 0: as fast as it goes] [seconds]
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -49,14 +49,15 @@ await recorder.load();
 recorder.endResumption();
 
 /**
- * The monitors in the order in which they are due. Slots are spread by a hash, so that neighbours in time have distant
- * ids.
+ * The monitors in the order in which they are due. Slots are
+ * spread by a hash, so that neighbours in time have distant ids.
  */
 const order = [...monitors.keys()].sort((a, b) => phaseOf(a, PERIOD_MS) - phaseOf(b, PERIOD_MS));
 
 let sequence = 0;
 /**
- * The messages of agents for the slots of all monitors in the period that ends at `until`, with up to 64 results each.
+ * The messages of agents for the slots of all monitors in the
+ * period that ends at `until`, with up to 64 results each.
  */
 function messagesOf(until: number): { subject: string; data: Uint8Array }[] {
   const batchSize = rate === 0 ? 64 : Math.max(1, Math.min(64, Math.round((rate / 3) * 0.05)));
@@ -148,7 +149,8 @@ async function measurePeriod(): Promise<void> {
 }
 
 /**
- * Records one slot of every monitor, or as many as fit in before `until`. `pace` is results per second; 0: no limit.
+ * Records one slot of every monitor, or fewer if `until`
+ * comes first. `pace`: results per second; 0: no limit.
  */
 async function recordPeriod(pace: number, until: number) {
   slotNow += PERIOD_MS;

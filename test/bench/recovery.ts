@@ -1,6 +1,7 @@
 /**
- * Measures how soon checks continue after a `kill -9`, at 1,000 checks a second: from the restart of the process
- * to the first recorded result of a check that began after it. For an agent, the result must be of its region.
+ * Measures how soon checks continue after a `kill -9`, at 1,000 checks a
+ * second: from the restart of the process to the first recorded result of a
+ * check that began after it. For an agent, the result must be of its region.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { System } from '../support/system.ts';
@@ -22,7 +23,9 @@ const system = await System.start({
 });
 const [region = 'hosta-fra'] = CHECKED_FROM;
 
-/** Time until a result is recorded whose check began after `since`, ms. Missed slots run first. */
+/**
+ * Returns the time until a result is recorded whose check began after `since`, ms. Missed slots run first.
+ */
 async function resumed(since: number, where: string): Promise<number> {
   for (;;) {
     const [row] = await system.query<{ at: number | null }>(

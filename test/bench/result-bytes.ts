@@ -1,9 +1,10 @@
 /**
- * Measures how many bytes a result takes in the database, its index included, by the kinds of results. Reports of three regions
- * come as they do in service: by the order in which the checks end, in a transaction each quarter of a second. So the
- * regions of a slot come apart, and each joins the row of the others.
+ * Measures how many bytes a result takes in the database, its index included, for
+ * several kinds of results. The reports of three regions come as in service: in the
+ * order in which the checks end, and in one transaction each quarter of a second.
+ * So the regions of a slot arrive separately, and each joins the row of the others.
  *
- *   node test/bench/result-bytes.ts [monitors] [minutes] [sqlite or postgres]
+ *     node test/bench/result-bytes.ts [monitors] [minutes] [sqlite or postgres]
  */
 
 import { mkdtemp, rm, stat } from 'node:fs/promises';
@@ -106,7 +107,7 @@ const down: Kind = (awayMs) => {
     error_message,
   };
 };
-/** Two of a hundred are down. */
+/** Results of monitors of which two in a hundred are down. */
 const mixed: Kind = (awayMs, monitor) => {
   const place = monitor % 100;
   const kind = place < 2 ? down : place < 60 ? https : place < 90 ? http : tcp;
@@ -149,7 +150,9 @@ type Measured = {
   readonly store: Store;
   /** Does what the database does by itself once a minute: PostgreSQL's autovacuum. */
   tidy(): Promise<void>;
-  /** Closes the store. `file`: bytes that the results added on the disk. `content`: those of the rows alone. */
+  /**
+   * Closes the store. `file`: bytes that the results added on the disk. `content`: those of the rows alone.
+   */
   end(): Promise<{ file: number; content: number }>;
 };
 

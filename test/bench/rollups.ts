@@ -1,9 +1,9 @@
 /**
- * Measures the CPU of rolling up one result, how long this holds the scheduling thread, and how long summaries and the
- * bars of a status page take afterwards, on a real database file. Every monitor is checked from three regions every 30
- * s.
+ * Measures the CPU of rolling up one result, how long this holds the scheduling
+ * thread, and how long summaries and the bars of a status page take afterwards, on
+ * a real database file. Every monitor is checked from three regions every 30 s.
  *
- *   node test/bench/rollups.ts [monitors] [minutes of results]
+ * node test/bench/rollups.ts [monitors] [minutes of results]
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -59,7 +59,7 @@ await store.transaction(async (tx) => {
 const order = ids.toSorted((a, b) => phaseOf(a, PERIOD_MS) - phaseOf(b, PERIOD_MS));
 const latencyOf = (id: number, turn: number) => 40 + (id % 50) + ((turn * 7 + id) % 30);
 
-/** Rows of half a minute of all monitors, as the recorder writes them. */
+/** Adds the rows of half a minute of all monitors, as the recorder writes them. */
 async function addPeriod(at: number): Promise<void> {
   const results = order.flatMap((id) => {
     const slot = at + phaseOf(id, PERIOD_MS);
@@ -175,7 +175,10 @@ await timed('50 components × 90 days, ms', (turn) =>
     now,
   ),
 );
-/** The largest summaries: a change of status with every slot of a week, and all regions for 400 days. */
+/**
+ * Makes the data for the largest summaries: a change of status
+ * with every slot of a week, and all regions for 400 days.
+ */
 await store.transaction(async (tx) => {
   const slots = Array.from(
     { length: (7 * DAY_MS) / PERIOD_MS },

@@ -12,8 +12,8 @@ export type RunningService = {
 export type Parts<T> = { readonly coordinator: T; readonly agents: T; readonly nats: T };
 
 /**
- * Starts a target and the whole service that checks it, each part in a process of its own; calls `use`; then ends
- * them.
+ * Starts a target and the whole service that checks it, each
+ * part in a process of its own; calls `use`; then ends them.
  *
  * @param declare the declared file for a target at this port of the loopback address
  */
@@ -30,8 +30,8 @@ export async function withService<T>(
     try {
       return await use({ system, target: { pid: target.pid, port, send: target.send } });
     } finally {
-      // The processes end in order and keep their compile cache, so that the next run is not measured with Node's
-      // type stripper.
+      // The processes end in order and keep their compile cache, so
+      // that the next run is not measured with Node's type stripper.
       await system.stop();
       await system.dispose();
     }
@@ -40,13 +40,13 @@ export async function withService<T>(
   }
 }
 
-/** CPU time used so far, ms; for agents, of all together. */
+/** CPU time that each part has used so far, ms. The value for agents is their sum. */
 export function cpuOf(system: System): Parts<number> {
   const agents = agentPids(system).reduce((sum, pid) => sum + cpuMs(pid), 0);
   return { coordinator: cpuMs(system.coordinator.pid), agents, nats: cpuMs(system.nats.pid) };
 }
 
-/** Resident memory, MiB; of the largest agent. */
+/** Resident memory of each part, MiB. The value for agents is that of the largest agent. */
 export function memoryOf(system: System): Parts<number> {
   const agents = Math.max(...agentPids(system).map(residentMiB));
   return { coordinator: residentMiB(system.coordinator.pid), agents, nats: residentMiB(system.nats.pid) };
@@ -68,7 +68,7 @@ export function watchCoordinatorMemory(system: System): { end(): number } {
   };
 }
 
-/** What `of` gives for each part. */
+/** Returns the result of `of` for each part. */
 export function eachPart<T>(of: (part: keyof Parts<unknown>) => T): Parts<T> {
   return { coordinator: of('coordinator'), agents: of('agents'), nats: of('nats') };
 }

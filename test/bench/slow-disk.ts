@@ -16,7 +16,7 @@ import { type Disk, SlowedDisk, whyNoSlowDisk } from './slowed-disk.ts';
 import { formatTable } from './table.ts';
 
 const FRAGILE = 30;
-/** A stall that comes now and then comes this often, ms. */
+/** Interval of the stalls that come now and then, ms. */
 const STALLS_EVERY_MS = 10_000;
 /** The checks of a span count as recorded when no further one came for this time, ms. */
 const QUIET_MS = 5_000;
@@ -89,7 +89,7 @@ async function disturb(pid: number, { disk, seconds }: Span): Promise<void> {
   }
 }
 
-/** From `until` to the last new row of the span, ms. */
+/** Returns the time from `until` to the last new row of the span, ms. */
 async function caughtUp({ system }: RunningService, from: number, until: number): Promise<number> {
   let count = 0;
   let grewAt = until;

@@ -2,13 +2,13 @@
  * Measures the announcements when agents are short of CPU:
  * `node test/bench/starved.ts loops|quota|busy [runs]`.
  *
- * `loops`: 1,000 checks/s beside seven busy loops; an agent is killed and started again. `quota`: 8 checks/s per
- * region; each agent has a hundredth of a core. Every announcement in this time is false, because the target answers.
- * Then one region stays starved and two recover, and some monitors really go down, half of them in silence. These must
- * be announced.
+ * `loops`: 1,000 checks/s beside seven busy loops; an agent is killed and started again.
+ * `quota`: 8 checks/s per region; each agent has a hundredth of a core. Every announcement in
+ * this time is false, because the target answers. Then one region stays starved and two
+ * recover, and some monitors really go down, half of them in silence. These must be announced.
  *
- * `busy`: 300 checks/s beside three busy loops, which disturb all agents until the end, as on a machine with other
- * work.
+ * `busy`: 300 checks/s beside three busy loops, which disturb
+ * all agents until the end, as on a machine with other work.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -28,7 +28,7 @@ const FRAGILE = 30;
 const SILENT = 30;
 const LOOPS = 7;
 const STARVED_FOR_MS = 40_000;
-/** Time from the outage on: one period for each monitor, and the wait for a starved region. */
+/** Duration of the outage, ms: one period for each monitor, and the wait for a starved region. */
 const OUTAGE_MS = PERIOD_S * 1_000 + 20_000;
 
 type Story = {
@@ -186,7 +186,7 @@ async function silenceIn(system: System): Promise<string> {
   return rows.map(({ outcome, count }) => `${outcome} ${count}`).join(', ');
 }
 
-/** Results that wrongly report the target as down or slow. */
+/** Number of results that wrongly report the target as down or slow. */
 async function failedOf(system: System): Promise<number> {
   const [row] = await system.query<{ count: number }>(
     `SELECT count(*) AS count FROM results JOIN monitors ON monitors.id = monitor_id

@@ -29,7 +29,7 @@ async function serve(): Promise<void> {
   process.send?.(api.url);
 }
 
-/** ms per request. */
+/** Sends requests, and returns the duration of each, ms. */
 async function durations(
   url: string,
   agent: Agent,

@@ -1,4 +1,4 @@
-/** A table as Markdown, columns aligned for the terminal too. */
+/** Makes a table in Markdown, whose columns are aligned for the terminal too. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),

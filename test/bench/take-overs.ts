@@ -1,13 +1,13 @@
 /**
- * Measures take-overs: two coordinators over one PostgreSQL, of which the leader is killed, stopped, frozen or cut off,
- * or the database is restarted, made read-only or set back.
- * Arguments: monitors (1,000), rounds of each case (10; 0 only fills the database), cases (all), a folder that keeps the
- * database between runs.
+ * Measures take-overs between two coordinators over one PostgreSQL. The leader is killed, stopped, frozen
+ * or cut off; or the database is restarted, made read-only or set back. Arguments: monitors (1,000), rounds
+ * of each case (10; 0 only fills the database), cases (all), a folder that keeps the database between runs.
  *
- * The time without dispatch is the longest silence between two jobs of a shard around the event. SVC_SHARDS sets the
- * number of shards; the first coordinator that leads any is the leader of the case. Beside the rounds, a
- * target of 100 monitors goes down and comes back, with an alert each time. At the end of a case, each check that an
- * agent reported must be recorded, and each change of the target must have been announced once.
+ * The time without dispatch is the longest silence between two jobs of a shard around the
+ * event. SVC_SHARDS sets the number of shards. The first coordinator that leads a shard
+ * is the leader of the case. Beside the rounds, a target of 100 monitors goes down and
+ * comes back, with an alert each time. At the end of a case, each check that an agent
+ * reported must be recorded, and each change of the target must have been announced once.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -39,11 +39,14 @@ import { machine } from './machine.ts';
 import { median } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
-/** Monitors whose target goes down and comes back. */
+/** Number of monitors whose target goes down and comes back. */
 const FRAGILE = 100;
-/** Each of them is checked twice between two changes of the target, even if 20 s are missing, ms. */
+/**
+ * Time between two changes of the target, ms. Each monitor
+ * is checked twice in this time, even if 20 s are missing.
+ */
 const CHANGE_EVERY_MS = 80_000;
-/** How long a cut or a database without writes lasts, ms. */
+/** Duration of a cut, and of a time without writes in the database, ms. */
 const OUTAGE_MS = 10_000;
 
 const [monitors = 1_000, rounds = 10] = process.argv.slice(2, 4).map(Number);
@@ -251,7 +254,7 @@ const CASES: Record<string, (leader: Coordinator) => Promise<void>> = {
   'cut off from both for 10 s': (leader) => cutOff(leader.toPostgres, leader.toNats),
 };
 
-/** Alerts by monitor, in the order of their first arrival; each id once. */
+/** Returns the alerts by monitor, in the order of their first arrival. Each id counts once. */
 function alertsSince(from: number) {
   const seen = new Set<string>();
   const statuses = new Map<number, string[]>();

@@ -1,9 +1,9 @@
 /**
- * The target that benchmarks probe, as a process of its own. It answers every HTTP request with the same few bytes and
- * accepts plain connections, on the port of its argument or on a free one, and prints its port. From the message `down`
- * to the message `up` it answers requests for `/fragile` with 503, and does not answer requests for `/silent`. It answers
- * requests for `/held` after 10 s. With files of a
- * key and a certificate chain as second and third argument it speaks TLS.
+ * The target that benchmarks probe, as a process of its own. It answers every HTTP request with the same
+ * few bytes, and accepts plain connections. It listens on the port of its first argument, or on a free
+ * port, and prints its port. From the message `down` to the message `up`, it answers requests for
+ * `/fragile` with 503, and does not answer requests for `/silent`. It answers requests for `/held` after
+ * 10 s. With the files of a key and of a certificate chain as second and third argument, it speaks TLS.
  */
 import { readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';

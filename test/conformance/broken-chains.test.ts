@@ -1,6 +1,6 @@
 /**
- * Certificates and handshakes that are broken in eleven ways: the words of the probe, and whether curl takes the server.
- * They agree on all of them. Without curl on the `PATH` only the probe is asked.
+ * Certificates and handshakes that are broken in eleven ways: the words of the probe, and whether curl
+ * takes the server. They agree on all of them. Without curl on the `PATH` only the probe is asked.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

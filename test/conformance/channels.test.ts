@@ -1,3 +1,4 @@
+import { HUMAN_KINDS } from '@svc/coordinator/alerts/registry.ts';
 import { channelProblems, type StoredChannelOf } from '@svc/coordinator/alerts/sender.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -5,6 +6,7 @@ import { FULL_ALERT, loopbackParts, loopbackSender, sendContext } from '../suppo
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import type { Case } from './channels/case.ts';
 import { CASES, type PostingKind } from './channels/cases.ts';
+import { NOTICES } from './channels/notices.ts';
 
 let receiver: Receiver;
 
@@ -87,4 +89,13 @@ function keepsItsPromises<K extends PostingKind>(kind: K): void {
       expect(receiver.requests).toHaveLength(2);
     },
   );
+
+  test.runIf(HUMAN_KINDS.includes(kind)).each(NOTICES)('a notice goes out: %s', async (title, alert) => {
+    takeAll();
+    expect(await send(alert)).toMatchObject({ outcome: 'delivered' });
+    const [request] = await receiver.received(1);
+    const text = decodeURIComponent(request?.text ?? '').replaceAll('+', ' ');
+    // Media that cannot show the quotes or the picture of the name have others in their place.
+    expect(text).toContain(title.slice(0, title.indexOf('Shop')));
+  });
 }

@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs';
+import { contentOf, plainText } from '@svc/coordinator/alerts/content.ts';
 import { createSender } from '@svc/coordinator/alerts/sender.ts';
 import { createSendMail } from '@svc/coordinator/outgoing/smtp/mail.ts';
 import type { SmtpRelay } from '@svc/coordinator/outgoing/smtp/relay.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FULL_ALERT, loopbackParts, sendContext } from '../support/channel-sending.ts';
+import { FULL_ALERT, loopbackParts, PUBLIC_URL, sendContext } from '../support/channel-sending.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { TEST_AUTHORITY } from '../support/tls/certificates.ts';
 import { MailServer, type MailStep } from '../support/vendors/smtp.ts';
+import { NOTICES } from './channels/notices.ts';
 import { SHOWN_ALERT } from './channels/shown-alert.ts';
 
 /* The promises of all kinds, for the one kind that does not send over HTTP. */
@@ -78,14 +80,14 @@ test('sends exactly the promised mail, once', async () => {
       'Regions: 1 of 1 (hosta-fra)',
       'Failing since: 2026-01-01 00:00:01 UTC',
       '',
-      'https://svc.example/monitors/12',
+      'https://svc.example/monitors/12/incident',
       '',
     ].join('\r\n'),
   );
   expect(html).toMatchObject({ type: 'text/html' });
   expect(html?.text).toContain('>Error: Shop "größte" \u{1F6D2}</h1>');
   expect(html?.text).toContain(
-    '<a href="https://svc.example/monitors/12">https://svc.example/monitors/12</a>',
+    '<a href="https://svc.example/monitors/12/incident">https://svc.example/monitors/12/incident</a>',
   );
   // Nothing is loaded, and nothing runs.
   expect(html?.text).not.toMatch(/<(?:img|link|script|iframe|style)|url\(|src=/i);
@@ -211,4 +213,13 @@ test('the page shows what is sent', async () => {
   const lines = [...headers].map(([name, value]) => `${name}: ${value}`);
   const text = parts[0]?.text.replaceAll('\r\n', '\n').trimEnd();
   expect(shown).toBe(`${lines.join('\n')}\n\n${text}`);
+});
+
+test.each(NOTICES)('%s', async (title, alert) => {
+  expect(await send(alert)).toMatchObject({ outcome: 'delivered' });
+  const [mail] = server.mails;
+  expect(mail?.parsed.headers.get('subject')).toBe(title);
+  const [text] = mail?.parsed.parts ?? [];
+  const lines = plainText(contentOf(alert, PUBLIC_URL)).split('\n');
+  for (const line of lines) expect(text?.text).toContain(line);
 });

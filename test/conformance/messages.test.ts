@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { FULL_ALERT, loopbackSender, PUBLIC_URL, sendContext } from '../support/channel-sending.ts';
 import { serveVendor, type VendorServer } from '../support/vendors/serve.ts';
 import { MESSAGE_VENDORS, type MessageKind, type MessageVendor } from './channels/message-vendors.ts';
+import { NOTICES } from './channels/notices.ts';
 
 /*
  * Tests what people see of an alert. Each kind sends, through the function that production calls, to a fake
@@ -171,6 +172,22 @@ function showsAlerts<K extends MessageKind>(kind: K): void {
   test('one message for a hundred monitors', async () => {
     const { text, mentions } = await shownOf({ ...FULL_ALERT, group: GROUP });
     expect(text).toContain('100 monitors: 90 error, 5 degraded, 5 recovered');
+    expect(mentions).toEqual([]);
+  });
+
+  test.each(NOTICES)('%s', async (title, alert) => {
+    const { text, mentions } = await shownOf(alert);
+    const lines = plainText(contentOf(alert, PUBLIC_URL)).split('\n').slice(0, -1);
+    expect(lines[0]).toBe(title);
+    for (const line of lines) expect(text).toContain(line);
+    expect(mentions).toEqual([]);
+  });
+
+  test('a notice about a monitor that is called @everyone notifies nobody', async () => {
+    const [, alert] = NOTICES[0] as (typeof NOTICES)[number];
+    const name = '<!channel> @everyone';
+    const notice = { title: `No data: ${name}`, lines: [], facts: [{ label: 'Problem', text: name }] };
+    const { mentions } = await shownOf({ ...alert, monitor: { ...alert.monitor, name }, notice });
     expect(mentions).toEqual([]);
   });
 

@@ -20,7 +20,10 @@ const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
 const MONITORS = 10_000;
 /** Number of monitors whose target goes down in the middle of the test. */
 const GOING_DOWN = 40;
-/** Time-out of the checks, ms. No answer takes so long even on a busy machine, so a check fails only by the 503. */
+/**
+ * Time-out of the checks, ms. No answer takes so long even
+ * on a busy machine, so a check fails only by the 503.
+ */
 const TIMEOUT_MS = 25_000;
 /** Longest wait for recorded results, ms. It leaves room for a busy machine. */
 const TEST_TIMEOUT_MS = 900_000;
@@ -172,7 +175,9 @@ test('kill -9 of each process loses nothing, doubles nothing and announces nothi
   expect(down).toHaveLength(GOING_DOWN);
 });
 
-/** The receiver gets the points that the stored results imply: every check once, whichever process was killed. */
+/**
+ * The receiver gets the points that the stored results imply: every check once, whichever process was killed.
+ */
 async function expectExported(): Promise<void> {
   const stored = new Map(
     (

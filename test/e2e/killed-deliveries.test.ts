@@ -1,16 +1,20 @@
 /**
- * The coordinator is killed with SIGKILL in each state of a delivery: before its request arrives, while it is
- * under way, and after its answer, before that is recorded. What a receiver got is compared with what was queued.
+ * The coordinator is killed with SIGKILL in each state of a delivery: before
+ * its request arrives, while it is under way, and after its answer, before
+ * that is recorded. What a receiver got is compared with what was queued.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { IS_POSTGRES } from '../support/database.ts';
 import { endServer, listenOnLoopback } from '../support/loopback-server.ts';
 import { queueInDatabase } from '../support/queue-in-database.ts';
 import { System } from '../support/system.ts';
 
 const MONITORS = 20;
 const STATUSES = ['error', 'degraded', 'recovered'] as const;
+const WAITING_FOR_LOCKS = `SELECT pid FROM pg_stat_activity
+  WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 /** Maximum of messages to one channel at once. */
 const AT_ONCE = 8;
 
@@ -137,6 +141,8 @@ test('killed after the answers, before they are recorded: these come again, unde
   response.end();
   await all.promise;
   await system.coordinator.end('SIGKILL');
+  // A server would commit what it has of a dead client as soon as it got the lock.
+  if (IS_POSTGRES) await expect.poll(() => system.query(WAITING_FOR_LOCKS)).toEqual([]);
   await held.release();
   const attempts = await system.query('SELECT delivery_id FROM delivery_attempts');
   expect(attempts).toEqual([]);

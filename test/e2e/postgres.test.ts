@@ -1,6 +1,6 @@
 /**
- * The whole service on PostgreSQL, as processes: it declares, checks and alerts, and goes on after the coordinator was
- * killed and after the database was away.
+ * The whole service on PostgreSQL, as processes: it declares, checks and alerts,
+ * and goes on after the coordinator was killed and after the database was away.
  */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';

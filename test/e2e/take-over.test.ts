@@ -1,19 +1,23 @@
 /**
- * Two coordinators as processes over one PostgreSQL. The one that leads is killed, or frozen for longer than its lease.
+ * Two coordinators as processes over one PostgreSQL. The one
+ * that leads is killed, or frozen for longer than its lease.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { WRITER_LOCK } from '@svc/coordinator/store/postgres/postgres-dialect.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../../deploy/local/node-flags.ts';
 import { builtService } from '../support/built-services.ts';
+import { queryOnce } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { type HttpTarget, startHttpTarget } from '../support/http-target.ts';
 import { hookOf } from '../support/opened.ts';
 import { OPERATOR_ENVIRONMENT } from '../support/operator-values.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { runIn } from '../support/postgres-store.ts';
 import { Program, ROOT } from '../support/process.ts';
 import { scrape } from '../support/prometheus-text.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
@@ -117,4 +121,25 @@ test('after a clean stop the other one leads', async () => {
   target.answerWith((response) => response.end('ok'));
   await receiver.received(2);
   expect(told()).toEqual(['error', 'recovered']);
+});
+
+test('coordinators end when a newer version has migrated the database, write nothing, and say why they do not start', async () => {
+  await system.coordinator.start();
+  const endings = [system.coordinator, second].map((one) => one.ended());
+  const rows = () => queryOnce(postgres.url('svc'), 'SELECT count(*) AS count FROM slot_results');
+  await runIn(
+    postgres.url('svc'),
+    `SELECT pg_advisory_xact_lock(${WRITER_LOCK});
+     INSERT INTO kysely_migration (name, timestamp) VALUES ('9999-later', '')`,
+  );
+  const before = await rows();
+  expect(await Promise.all(endings)).toEqual([1, 1]);
+  expect(await rows()).toEqual(before);
+  for (const { lines } of [system.coordinator, second]) {
+    const [reason] = lines.filter(({ msg }) => msg.startsWith('a newer version has migrated the database'));
+    expect(reason).toMatchObject({ level: 50, error: expect.stringContaining('9999-later') });
+  }
+  await expect(second.start()).rejects.toThrow(
+    'svc: the coordinator cannot start: the PostgreSQL database was written by a newer version of svc (9999-later)',
+  );
 });

@@ -1,6 +1,7 @@
 /**
- * A short round over all parsers, from a fixed seed and from one that is new every time. `npm run fuzz` runs for
- * longer, and `npm run check` leaves it out: time is measured, and a random finding must not stop work on something else.
+ * A short round over all parsers, from a fixed seed and from one that is new
+ * every time. `npm run fuzz` runs for longer, and `npm run check` leaves it out:
+ * time is measured, and a random finding must not stop work on something else.
  */
 import { randomInt } from 'node:crypto';
 import { describe, expect, test } from 'vitest';

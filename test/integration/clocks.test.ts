@@ -1,6 +1,6 @@
 /**
- * The system's clock is set, or an agent's clock is wrong, while checks run. Slots continue one by one, and nothing is
- * announced.
+ * The system's clock is set, or an agent's clock is wrong, while
+ * checks run. Slots continue one by one, and nothing is announced.
  */
 import type { ServerResponse } from 'node:http';
 import type { Region } from '@svc/shared/regions.ts';
@@ -50,11 +50,11 @@ const slotsOf = async (service: LocalService, id: number) =>
 async function lastVotedBefore(service: LocalService, id: number, moment: number): Promise<number> {
   const [found] = await service.query<{ slot: number }>(
     `SELECT slot FROM results WHERE monitor_id = ? AND slot < ? AND recorded_at < ?
-     GROUP BY slot HAVING count(*) > ? ORDER BY slot DESC LIMIT 1`,
+     GROUP BY slot HAVING 2 * count(*) > ? ORDER BY slot DESC LIMIT 1`,
     id,
     moment,
     moment,
-    REGIONS.length / 2,
+    REGIONS.length,
   );
   if (found === undefined) throw new Error('no slot was voted on before the clock jumped');
   return found.slot;

@@ -53,7 +53,7 @@ async function placeFor(context: TestContext) {
           mailHelo: undefined,
           retentionDays: 14,
           resultsMaxBytes: 64 * 1024 ** 2,
-          extraRegions: [],
+          regionNoticeAfterMs: 1_800_000,
           metricsToken: undefined,
           database: database.url,
           secretKey: new Secret(SECRET_KEY),

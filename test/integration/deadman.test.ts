@@ -42,3 +42,23 @@ test("the dead man's switch is called while checks are given out and recorded, a
   await new Promise<void>((resolve) => service.clock.after(3 * MINUTE_MS, resolve));
   expect(watcher.requests).toHaveLength(withoutAgents);
 });
+
+test('between checks, calls stop while the database takes no writes', async (context) => {
+  const opened = openedIn(context);
+  const [web, watcher] = [await targetIn(opened), await receiverIn(opened)];
+  const service = await serviceIn(opened, {
+    scale: 20,
+    regions: REGIONS,
+    deadmanUrl: `${watcher.url}/ping`,
+    declared: { svc_http_monitor: { web: { name: 'Web', url: web.url, periodicity: '1h', active: true } } },
+  });
+  await service.changed('Web', 'active');
+  await watcher.received(1);
+  const held = await service.database.hold();
+  const beforeHold = watcher.requests.length;
+  await new Promise<void>((resolve) => service.clock.after(4 * MINUTE_MS, resolve));
+  // A call whose write was done just before the hold may still have been on its way.
+  expect(watcher.requests.length).toBeLessThanOrEqual(beforeHold + 1);
+  await held.release();
+  await watcher.received(beforeHold + 2);
+});

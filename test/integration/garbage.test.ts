@@ -130,7 +130,9 @@ function memoryInUse(): number {
 
 const MEGABYTE = 1_024 ** 2;
 
-/** The memory after everything was read: the lowest value, when five further measurements find no lower one. */
+/**
+ * The memory after everything was read: the lowest value, when five further measurements find no lower one.
+ */
 async function memoryAtRest(service: LocalService): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   let unchanged = 0;
@@ -291,8 +293,8 @@ describe.concurrent('false messages change nothing', () => {
       }
     }
     await bus.flush();
-    // A thousand agents per region are remembered at a time, and forgotten when they are silent. The 100 more that NATS keeps are
-    // dropped, or come when there is room again.
+    // A thousand agents per region are remembered at a time, and forgotten when they are
+    // silent. The 100 more that NATS keeps are dropped, or come when there is room again.
     await service.until(async () => (await service.metric('svc_agents_gone_total')) >= REGIONS.length * 999);
     await expectUnimpressed(started);
   });

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL that lost its last commits while two coordinators run: an asynchronous standby has taken the place of
- * its primary. The leader's memory is ahead of the database then.
+ * A PostgreSQL that lost its last commits while two coordinators run: an asynchronous standby
+ * has taken the place of its primary. The leader's memory is ahead of the database then.
  */
 
 import { readReports } from '@svc/coordinator/store/results/report-bytes.ts';

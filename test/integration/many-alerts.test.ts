@@ -49,7 +49,14 @@ afterEach(async () => {
 
 function channel(provider_type: 'push_a' | 'webhook', settings: object): Promise<number> {
   const { configuration, workspaceId } = parts;
-  const attributes = { name: null, provider_type, monitor_ids: [], group_alerts: true, settings };
+  const attributes = {
+    name: null,
+    provider_type,
+    monitor_ids: [],
+    group_alerts: true,
+    notify_unknown: true,
+    settings,
+  };
   return configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
     change.create('svc_notification', attributes as never),
   );

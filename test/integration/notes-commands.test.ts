@@ -78,12 +78,30 @@ test('an incident is created, updated, listed and removed', async () => {
   );
   const told = await svc('incident', 'update', id, '--state', 'resolved', '--text', 'It works.');
   expect(told).toMatchObject({ code: 0, err: `svc: published an update of incident ${id}\n` });
-  expect((await svc('incident', 'list')).out).toMatch(/resolved +\S+ \S+ +\S+ \S+ +- +Cards fail\n/);
+  expect((await svc('incident', 'list')).out).toMatch(/resolved +\S+ \S+ +\S+ \S+ +- +- +Cards fail\n/);
   expect(await svc('incident', 'remove', id)).toMatchObject({ code: 0 });
   expect(await svc('incident', 'remove', id)).toMatchObject({
     code: 1,
     err: expect.stringContaining('there is no incident'),
   });
+});
+
+test('an incident is acknowledged, once, and that is taken back', async () => {
+  const opened = { workspace_id: 1, monitor_id: Number(monitorId), opened_at: 1, key: 'a' };
+  const { id } = await api.store.transaction(({ db }) =>
+    db.insertInto('incidents').values(opened).returning('id').executeTakeFirstOrThrow(),
+  );
+  const done = await svc('incident', 'acknowledge', String(id), '--note', 'The disk is full.');
+  expect(done).toMatchObject({ code: 0, err: expect.stringContaining(`incident ${id} is acknowledged by `) });
+  expect((await api.call('GET', `/v1/incidents/${id}`)).body).toMatchObject({
+    acknowledgement: { note: 'The disk is full.' },
+  });
+  await svc('incident', 'acknowledge', String(id), '--note', 'Another.');
+  expect((await api.call('GET', `/v1/incidents/${id}`)).body).toMatchObject({
+    acknowledgement: { note: 'The disk is full.' },
+  });
+  expect(await svc('incident', 'unacknowledge', String(id))).toMatchObject({ code: 0 });
+  expect((await api.call('GET', `/v1/incidents/${id}`)).body).toMatchObject({ acknowledgement: null });
 });
 
 test('a monitor is muted and unmuted', async () => {

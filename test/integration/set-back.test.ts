@@ -1,6 +1,6 @@
 /**
- * A database that lost its last commits: a copy of it takes its place, and the coordinator starts again. The results
- * are in NATS, and what follows from them is what followed from them before.
+ * A database that lost its last commits: a copy of it takes its place, and the coordinator starts
+ * again. The results are in NATS, and what follows from them is what followed from them before.
  */
 import { expect, test } from 'vitest';
 import { hookOf, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
@@ -41,8 +41,8 @@ test('results are recorded again, once, and an alert is sent again under the id 
   const facts = async () => ({
     incidents: await service.query('SELECT key, monitor_id FROM incidents WHERE closed_at IS NULL'),
     alerts: await service.query("SELECT uid, status FROM deliveries WHERE state = 'delivered'"),
-    // On a busy machine the votes of the steady monitor may age. It then becomes unknown, and active again with
-    // another slot.
+    // On a busy machine the votes of the steady monitor may age.
+    // It then becomes unknown, and active again with another slot.
     states: await service.query(
       `SELECT monitor_id, status, incident, CASE WHEN status = 'error' THEN status_slot END AS status_slot
         FROM monitor_states`,

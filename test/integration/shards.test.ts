@@ -1,6 +1,6 @@
 /**
- * Two coordinators lead four shards on one PostgreSQL database and one NATS server: two each, all after the other one
- * has ended, and two each again when it is back.
+ * Two coordinators lead four shards on one PostgreSQL database and one NATS server:
+ * two each, all after the other one has ended, and two each again when it is back.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { shardsCommand } from '@svc/cli/machine/shards-command.ts';
@@ -84,6 +84,7 @@ test('shards are led evenly, and no result and no alert is lost or doubled when 
     provider_type: 'webhook',
     webhook: { endpoint: hook.url },
     group_alerts: false,
+    notify_unknown: true,
     monitor_ids: ids,
   });
   await Promise.all([untilAll(first, 'active'), untilAll(second, 'active')]);

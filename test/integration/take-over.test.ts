@@ -1,6 +1,6 @@
 /**
- * Two coordinators share a PostgreSQL database and a NATS server. One leads, both serve the API, and the other one takes
- * over when the leader stops or is cut off.
+ * Two coordinators share a PostgreSQL database and a NATS server. One leads, both
+ * serve the API, and the other one takes over when the leader stops or is cut off.
  */
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';

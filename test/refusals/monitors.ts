@@ -95,8 +95,7 @@ const EVERY_MONITOR: readonly Row[] = [
     { regions: ['hosta-fra', 'hosta-amd'] },
     `regions.1: "hosta-amd" is not one of ${REGIONS}: did you mean "hosta-ams"?`,
   ],
-  // A plan of Terraform asks the API for its regions, see the flows of the provider.
-  [MONITORS, { regions: ['mars'] }, `regions.0: "mars" is not one of ${REGIONS}`, { terraform: null }],
+  [MONITORS, { regions: ['mars'] }, `regions.0: "mars" is not one of ${REGIONS}`],
   [
     MONITORS,
     { regions: ['HOSTB-PAR'] },

@@ -1,6 +1,7 @@
 /**
- * Sends one table of all refusals through the three doors: the HTTP API, the declared file, and the validation of the
- * Terraform provider over its protocol. Each door must say the same words and point at the place.
+ * Sends one table of all refusals through the three doors: the HTTP API,
+ * the declared file, and the validation of the Terraform provider over
+ * its protocol. Each door must say the same words and point at the place.
  */
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -37,8 +37,8 @@ export type DeclaredStep = {
 };
 
 /**
- * The declaration: its rows, which change at once, and the log of the changes whose effects are not durable. Both
- * outlive the coordinator.
+ * The declaration: its rows, which change at once, and the log of the
+ * changes whose effects are not durable. Both outlive the coordinator.
  */
 export class Declared {
   /** The monitor's row. */

@@ -59,8 +59,8 @@ export type Lead = {
 };
 
 /**
- * One life of the coordinator: the real recording under the virtual clock, beside the real dispatch. The rest of the
- * simulator uses the recording only through this class.
+ * One life of the coordinator: the real recording under the virtual clock, beside the
+ * real dispatch. The rest of the simulator uses the recording only through this class.
  */
 export class Service {
   readonly dispatching: Dispatching;
@@ -129,7 +129,8 @@ export class Service {
   }
 
   /**
-   * Loads the stored rows, and begins to apply the log of changes. The reading of results may begin after that.
+   * Loads the stored rows, and begins to apply the log of
+   * changes. The reading of results may begin after that.
    *
    * @param before instants of the end of the former life, on its clocks
    */
@@ -245,7 +246,8 @@ export class Service {
 
   /** Commits the waiting events, until a commit takes time. Returns the commits. */
   async flush(): Promise<readonly Commit[]> {
-    // The queue ends its pause by a timer of its own. If that has run in this instant, the evaluation begins now.
+    // The queue ends its pause by a timer of its own. If that
+    // has run in this instant, the evaluation begins now.
     if (this.#batches.isPausing) await setImmediate();
     while (!this.#store.isWaiting && !this.#batches.isPausing && this.waiting > 0) {
       const flushed = this.#recorder.flushed();

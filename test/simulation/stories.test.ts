@@ -3,7 +3,10 @@ import { MemoryStore } from './memory-store.ts';
 import { simulate } from './simulation.ts';
 import { CALM, QUIET, type World } from './world.ts';
 
-/* Worlds that failed once, as short as they could be made. Seeds would become other worlds with the next change of `generate.ts`. */
+/*
+ * Worlds that failed once, as short as they could be made. Seeds
+ * would become other worlds with the next change of `generate.ts`.
+ */
 
 test.each<[string, Partial<World>]>([
   [

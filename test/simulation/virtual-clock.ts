@@ -3,8 +3,8 @@ import type { Clock } from '@svc/shared/clock.ts';
 type Timer = { at: number; order: number; task: (() => void) | null };
 
 /**
- * A clock that jumps from one timer to the next. Timers of one instant run in the order in which they were set.
- * The timers lie in a heap, because a world sets thousands.
+ * A clock that jumps from one timer to the next. Timers of one instant run in the order
+ * in which they were set. The timers lie in a heap, because a world sets thousands.
  */
 export class VirtualClock implements Clock {
   readonly #heap: Timer[] = [];

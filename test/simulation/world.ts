@@ -10,8 +10,8 @@ export type Trouble = {
   readonly from: number;
   readonly until: number;
   /**
-   * The regions that see the trouble. Their reports are then false. Null: the target itself is in trouble, so every
-   * region sees it.
+   * The regions that see the trouble. Their reports are then false.
+   * Null: the target itself is in trouble, so every region sees it.
    */
   readonly regions: readonly Region[] | null;
   readonly sees: Sight;

@@ -14,9 +14,10 @@ export type Alertmanager = {
 };
 
 /**
- * Prometheus' Alertmanager on loopback, with one receiver for all alerts.
+ * Starts Prometheus' Alertmanager on loopback, with one receiver for all alerts.
  *
- * @param receiver its configuration as JSON, which is YAML: https://prometheus.io/docs/alerting/latest/configuration/
+ * @param receiver configuration of the receiver as JSON, which is
+ *   YAML: https://prometheus.io/docs/alerting/latest/configuration/
  */
 export async function startAlertmanager(program: string, receiver: object): Promise<Alertmanager> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-alertmanager-'));

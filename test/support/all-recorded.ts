@@ -12,8 +12,8 @@ type Running = {
 type Position = { readonly stream: string; readonly sequence: number };
 
 /**
- * Resolves when the coordinator has recorded the messages that are in the streams of results at the call. After the end of
- * all agents nothing is recorded after them.
+ * Resolves when the coordinator has recorded the messages that the streams of results
+ * had at the call. If all agents have ended before, all results are then recorded.
  */
 export async function allRecorded(service: Running): Promise<void> {
   const bus = await connectBus({ url: service.nats.url, name: 'test', log: pino({ level: 'silent' }) });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** First code point after the surrogates, which no text contains. */
+/** The surrogates, which no text contains: the first code point, and their number. */
 const SURROGATES = { first: 0xd800, count: 0x800 };
 const LAST = 0x10ffff - SURROGATES.count;
 
@@ -15,16 +15,16 @@ const character = fc.nat(LAST).map(
 );
 
 /**
- * Texts of any characters, like those of `fc.string({ unit: 'binary' })`. That one lists all characters
- * first, which takes a second of CPU in each process.
+ * Generates texts of any characters, like `fc.string({ unit: 'binary' })`. That
+ * function lists all characters first, which takes a second of CPU in each process.
  */
 export function anyText(lengths: { minLength?: number; maxLength?: number } = {}): fc.Arbitrary<string> {
   return fc.string({ ...lengths, unit: character });
 }
 
 /**
- * URLs of any short path. `fc.webUrl()` lists the percent forms of all characters first, which takes a second and a half of
- * CPU in each process.
+ * Generates URLs of any short path. `fc.webUrl()` lists the percent forms of all
+ * characters first, which takes one and a half seconds of CPU in each process.
  */
 export function anyUrl(): fc.Arbitrary<string> {
   return fc

@@ -9,15 +9,16 @@ export type ProxiedRequest = {
 };
 
 /**
- * The fate of a request: `pass` it on; `swallow` its answer, which the client sees as a broken connection;
- * `hold` the answer until it is released; or send the proxy's own answer.
+ * What the proxy does with a request. `pass`: it passes the request on.
+ * `swallow`: it drops the answer, so the client sees a broken connection. `hold`:
+ * it holds the answer until it is released. Or it sends an answer of its own.
  */
 export type Treatment =
   | 'pass'
   | 'swallow'
   | { readonly hold: Promise<unknown> }
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
-  /** The API's own answer with another body. */
+  /** The API's answer is passed on with this body. */
   | { readonly body: string };
 
 export type ApiProxy = {
@@ -31,7 +32,7 @@ export type ApiProxy = {
   close(): Promise<void>;
 };
 
-/** A proxy on a free loopback port in front of a real API. A test makes it misbehave. */
+/** Starts a proxy on a free loopback port in front of a real API. A test can make the proxy misbehave. */
 export async function startApiProxy(target: string): Promise<ApiProxy> {
   const requests: ProxiedRequest[] = [];
   const waiting = new Set<() => void>();

@@ -120,7 +120,6 @@ export async function startApi(
   const api: Api = createApi({
     listen: { host: '127.0.0.1', port: 0 },
     publicUrl,
-    ownRegions: [],
     store,
     secrets,
     reading: configured.reading,
@@ -197,7 +196,8 @@ export async function startApi(
   });
 
   async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-    // `fetch` takes a third more CPU (0.5 ms), for its streams, and tests make thousands of requests.
+    // `fetch` would take a third more CPU time (0.5 ms), for
+    // its streams, and tests make thousands of requests.
     const response = await request(`${url}${path}`, {
       method: method as Dispatcher.HttpMethod,
       headers: {

@@ -13,8 +13,8 @@ export type Part = {
 };
 
 /**
- * Runs the commands at once. The output of each that is not shown is written as one piece when the command ends, so that
- * outputs do not mix.
+ * Runs the commands at once. The output of each command that is not shown is
+ * written as one piece when the command ends, so that outputs do not mix.
  *
  * @param write takes the text for people
  * @returns the names of the commands that failed, in the order of `parts`

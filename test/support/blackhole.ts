@@ -42,7 +42,7 @@ function isAccepted(port: number, fillers: Socket[]): Promise<boolean> {
   const socket = connect({ port, host: '127.0.0.1' });
   fillers.push(socket);
   return new Promise((resolve) => {
-    // A thread that was delayed sees the end of the time first, and the connection afterwards.
+    // A delayed thread handles the timer before it handles the connection.
     const timer = setTimeout(() => setImmediate(() => resolve(!socket.connecting)), FULL_AFTER_MS);
     socket.on('error', () => {});
     socket.once('connect', () => {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { findProgram } from './real-dns-server.ts';
 
-/** The same browser without windows on a screen needs less CPU time. */
+/** The path of the browser. The headless shell, which has no windows on a screen, needs less CPU time. */
 const PROGRAM = process.env.CHROMIUM ?? findProgram('chromium-headless-shell') ?? findProgram('chromium');
 
 /** For `describe.skipIf`: this machine has no Chromium. In CI such a test fails instead of being skipped. */
@@ -24,8 +24,8 @@ export type View = {
 };
 
 /**
- * With and without script. `pageProblems` inspects each width in both themes, and leaves the window at the
- * next width.
+ * Views with and without scripts. `pageProblems` inspects each
+ * width in both themes, and leaves the window at the next width.
  */
 export const VIEWS: readonly View[] = [
   { width: 320, theme: 'light', hasScript: true },
@@ -44,7 +44,7 @@ export function nameOf({ hasScript }: View): string {
 export const HEIGHT = 900;
 const NOTE_SHIFTS = readFileSync(fileURLToPath(new URL('browser/note-shifts.js', import.meta.url)), 'utf8');
 
-/** A window of the browser with its cookies. One visitor after the other uses it. */
+/** A window of the browser with its cookies. Several visitors use it, one after the other. */
 type Window = {
   readonly context: BrowserContext;
   readonly page: Page;
@@ -103,7 +103,7 @@ export class BrowserVisitor {
 /** A Chromium without windows on the screen. Launch one for a test file, and close it in `afterAll`. */
 export class TestBrowser {
   readonly #browser: Browser;
-  /** A new window takes longer than most pages. */
+  /** Windows that no visitor uses. They are kept, because opening a window takes longer than most pages. */
   readonly #idle: Window[] = [];
   readonly #foreign = new Set<string>();
   readonly #sessions: Sessions = new Map();

@@ -10,13 +10,13 @@ const SOURCES: Readonly<Record<Service, string>> = {
 };
 
 /**
- * The output of `npm run build`, without the files that contain Node, made once in a run.
+ * Makes the output of `npm run build`, without the files that contain Node, once in a run of tests.
  *
- * @returns its folder, and the build's messages
+ * @returns the folder of the output, and the messages of the build
  */
 export async function sharedBuild(): Promise<{ folder: string; said: readonly string[] }> {
   const { folder, value } = await madeOnce('svc-build', async (outDir) => {
-    // Only the file that really builds imports the build.
+    // The build is imported only by the test file that really builds.
     const [{ buildAll }, { stop }] = await Promise.all([
       import('../../deploy/build/build-all.ts'),
       import('esbuild'),
@@ -31,10 +31,11 @@ export async function sharedBuild(): Promise<{ folder: string; said: readonly st
 }
 
 /**
- * The program of a service, for tests that start processes: the bundle of `npm run build`, made once in a run. A process
- * starts with it for half of the CPU time that its hundreds of sources take. `test/e2e/start.test.ts` starts these.
+ * Returns the program of a service, for tests that start processes: the bundle of `npm run
+ * build`, made once in a run of tests. A process that starts from the bundle takes half of the
+ * CPU time that its hundreds of sources would take. `test/e2e/start.test.ts` starts the sources.
  *
- * @returns its path; outside a test run the path of the sources, which the benchmarks measure
+ * @returns path of the bundle; outside of a test run the path of the sources, which the benchmarks measure
  */
 export async function builtService(service: Service): Promise<string> {
   if (process.env.TESTS_TMPDIR === undefined) return join(ROOT, SOURCES[service]);

@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Orders the test files as Vitest does: the files of a project stay together, because they share the
- * project's workers, which load the sources once. Files that have workers of their own come first.
+ * Orders the test files as Vitest does. The files of a project stay together, because they share
+ * the project's workers, which load the sources once. Files with workers of their own come first.
  */
 export class ByProject extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

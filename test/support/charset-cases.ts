@@ -1,4 +1,4 @@
-/** Pages in several charsets, with the text that a browser shows. */
+/** A page in some charset, with the text that a browser shows. */
 export type CharsetCase = {
   readonly name: string;
   /** `Content-Type`; undefined: the answer has none. */

@@ -1,4 +1,6 @@
-/** Makes a handler that keeps all messages. `count(n)` resolves with them when at least `n` have come. */
+/**
+ * Makes a handler that keeps all messages. `count(n)` resolves with the messages when at least `n` have come.
+ */
 export function collector<T>() {
   const messages: T[] = [];
   let wanted = Number.POSITIVE_INFINITY;

@@ -11,7 +11,12 @@ export type ConfiguredNats = {
   close(): Promise<void>;
 };
 
-/** Resolves when the server accepts connections. @param file its configuration; `flags` precede it */
+/**
+ * Starts a server. Resolves when the server accepts connections.
+ *
+ * @param file configuration of the server
+ * @param flags further arguments, which precede the file
+ */
 export async function startConfiguredNats(file: string, ...flags: string[]): Promise<ConfiguredNats> {
   const { path } = await findNatsServer();
   const child = spawn(path, ['-c', file, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });

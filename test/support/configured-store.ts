@@ -52,12 +52,12 @@ export type ConfiguredStore = TemporaryStore & {
   readonly secretKey: Uint8Array;
   readonly clock: FakeClock;
   readonly monitors: MonitorsInMemory;
-  /** Judges the endpoints of exports. */
+  /** Decides to which endpoints metrics may be exported. */
   readonly guard: EgressGuard;
   readonly effects: ChangeEffects;
   readonly configuration: StoredConfiguration;
   readonly reading: Reading;
-  /** The workspace `default`. */
+  /** Id of the workspace `default`. */
   readonly workspaceId: number;
 };
 

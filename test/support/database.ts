@@ -18,31 +18,33 @@ import { copyMigrated, openStoreInProcess, STORE_IN_PROCESS } from './store-in-p
 /** Whether the databases of this run are those of a PostgreSQL server: `npm run test:postgres`. */
 export const IS_POSTGRES = process.env.TESTS_STORE === 'postgres';
 
-/** An empty database of this version of svc, which one test has for itself. */
+/** An empty database of this version of svc, for one test alone. */
 export type TestDatabase = {
-  /** What a coordinator has as `SVC_DATABASE_URL`. */
+  /** Value of `SVC_DATABASE_URL` for a coordinator. */
   readonly url: Secret;
   /** The path of the SQLite file. Reading it throws on PostgreSQL. */
   readonly file: string;
-  /** Opens it as a coordinator does, without threads. */
+  /** Opens the database as a coordinator does, without threads. */
   open(workers?: StoreWorkers): Promise<Store>;
-  /** Copies it as it is now, for {@link returnToCopy}. */
+  /** Copies the database as it is now, for {@link returnToCopy}. */
   copy(): Promise<void>;
-  /** Undoes all commits since {@link copy}. Nothing else may have it open. */
+  /** Undoes all commits since {@link copy}. Nobody else may have the database open. */
   returnToCopy(): Promise<void>;
   /**
-   * Holds the lock that writing needs until it is released, as another program would (a backup, a shell). No commit
-   * succeeds meanwhile. It waits for the present writer without holding this thread: the writer may need it.
+   * Holds the lock for writing until it is released, as another program would
+   * (a backup, a shell). No commit succeeds meanwhile. The call waits for a
+   * present writer without holding this thread, because the writer may need it.
    */
   hold(): Promise<{ release(): Promise<void> }>;
-  /** Deletes it. Nothing else may have it open. */
+  /** Deletes the database. Nobody else may have it open. */
   remove(): Promise<void>;
 };
 
 const log = createLogger('test', 'silent');
 
 /**
- * Makes a database. A file lies in memory, where the machine has room there: no test of a store depends on a disk.
+ * Makes a database. A SQLite file is in memory if the machine
+ * has room there, because no test of a store depends on a disk.
  */
 export async function testDatabase(): Promise<TestDatabase> {
   if (IS_POSTGRES) return postgresDatabase();
@@ -53,12 +55,18 @@ export async function testDatabase(): Promise<TestDatabase> {
   return database;
 }
 
-/** The database of a coordinator process with this data folder. It makes the file itself, and it is deleted with the folder. */
+/**
+ * The database of a coordinator process with this data folder. The
+ * process itself makes a SQLite file, which is deleted with the folder.
+ */
 export async function databaseOfProcess(dataFolder: string): Promise<TestDatabase> {
   return IS_POSTGRES ? postgresDatabase() : sqliteDatabase(dataFolder);
 }
 
-/** The settings of a coordinator process with this database. Without any, it has a file in its data folder. */
+/**
+ * The settings of a coordinator process with this database. They
+ * are empty for a SQLite file, which is in the data folder.
+ */
 export function databaseSettings({ url }: TestDatabase): Record<string, string> {
   return IS_POSTGRES ? { SVC_DATABASE_URL: url.reveal() } : {};
 }
@@ -79,7 +87,10 @@ function sqliteDatabase(folder: string): TestDatabase {
   };
 }
 
-/** Loaded when it is needed: it starts processes, and tests that import modules which do are not in the quick check. */
+/**
+ * Loads the module of dumps when it is needed. The module starts processes,
+ * and the quick check leaves out tests that import such modules.
+ */
 const dumps = () => import('./postgres-dump.ts');
 
 async function postgresDatabase(): Promise<TestDatabase> {
@@ -105,8 +116,10 @@ async function postgresDatabase(): Promise<TestDatabase> {
 /** The committed rows of a database, whoever else has it open. */
 export type DatabaseRows = {
   /**
-   * @param sql a SELECT in the words that both databases know. It may read `results`, which has a row for each result:
-   *   tests need not know how results are packed.
+   * Runs a query.
+   *
+   * @param sql a SELECT that both databases understand. It may read `results`, which
+   *   has a row for each result, so tests need not know how results are packed
    */
   query<Row>(sql: string, ...parameters: readonly (string | number)[]): Promise<Row[]>;
   close(): Promise<void>;

@@ -13,7 +13,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
   svc_notification: { path: '/v1/notifications' },
 };
 
-/** Changes the service from one declaration to the next, with one request for each resource that differs. */
+/**
+ * Changes the service from one declaration to the next one, with one request for each resource that differs.
+ */
 export class DeclareByApi {
   readonly #service: LocalService;
   /** The last sent attributes by `kind.name`. */

@@ -10,7 +10,11 @@ import { Secret } from '@svc/shared/secret.ts';
 import type { RunningApi } from './api.ts';
 import { DECLARED_FILE, silentLog, temporaryFolder } from './configured-store.ts';
 
-/** Applies a declared file, as at the start of a coordinator. @throws DeclarationError */
+/**
+ * Applies a declared file, as at the start of a coordinator.
+ *
+ * @throws DeclarationError
+ */
 export async function declare(
   { workspaceId, configuration, store, secrets, clock }: RunningApi,
   text: string,
@@ -77,7 +81,7 @@ export async function storedByName(api: RunningApi, nameOf: NameOf): Promise<Rec
   return Object.fromEntries(entries);
 }
 
-/** Monitors of all kinds are numbered together. */
+/** Returns the table of a kind. Monitors of all kinds are numbered together. */
 function tableOf(kind: string): string {
   return kind.endsWith('_monitor') ? 'monitor' : kind;
 }

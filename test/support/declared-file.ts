@@ -11,7 +11,7 @@ export type DeclaredFiles = {
   readonly folder: string;
   /** Path of `svc.yaml` in the folder. The file does not exist at first. */
   readonly path: string;
-  /** A declared file that is not started. It is stopped with the others. */
+  /** Makes a declared file that is not started. It is stopped together with the others. */
   declaredFile(changes?: Partial<DeclaredFileParts>): DeclaredFile;
   dispose(): Promise<void>;
 };

@@ -28,7 +28,11 @@ export class DeclaredPage {
     return declared;
   }
 
-  /** @returns the id of the monitor */
+  /**
+   * Adds a monitor.
+   *
+   * @returns the id of the monitor
+   */
   async addMonitor(name: string, { isPublic = true } = {}): Promise<number> {
     const id = await create(this.#configured, 'svc_tcp_monitor', monitorOf(name, isPublic));
     this.#monitors.set(name, id);

@@ -19,7 +19,10 @@ export type DnsRequest = {
   packet: Buffer;
 };
 
-/** The reply of the server: answers that it builds, given bytes (a list: several datagrams), or nothing. */
+/**
+ * The reply of the server: an answer that the server builds,
+ * given bytes (a list: several datagrams), or nothing.
+ */
 export type DnsResponse =
   | {
       rcode?: number;
@@ -59,7 +62,7 @@ export class DnsTestServer {
       await once(udp, 'listening');
       const tcp = createServer();
       tcp.listen(udp.address().port, '127.0.0.1');
-      // The same port may be in use for TCP: draw another one.
+      // If the same port is in use for TCP, another port is drawn.
       const isFree = await new Promise<boolean>((resolve) => {
         tcp.once('listening', () => resolve(true));
         tcp.once('error', () => resolve(false));

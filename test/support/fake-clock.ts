@@ -14,7 +14,7 @@ export class FakeClock implements Clock {
     this.#origin = wall;
   }
 
-  /** Whole milliseconds, as those of the system's clock. */
+  /** Returns whole milliseconds, as the system's clock does. */
   wall(): number {
     return Math.floor(this.#origin + this.#monotonic);
   }
@@ -58,7 +58,7 @@ export class FakeClock implements Clock {
     await settle();
   }
 
-  /** Simulates a process that was frozen: both clocks jump by `ms`, and no timer has run yet. */
+  /** Simulates a process that was frozen: both clocks jump by `ms`, and no timer runs yet. */
   stepBoth(ms: number): void {
     this.#moveTo(this.#monotonic + ms);
   }
@@ -99,10 +99,10 @@ export class FakeClock implements Clock {
   }
 }
 
-/** What other processes are doing for the code under test: {@link settle} waits for it. */
+/** Work of other processes for the code under test. {@link settle} waits for it. */
 const awaited = new Set<Promise<unknown>>();
 
-/** Makes {@link settle} wait for `work` too, whatever becomes of it. */
+/** Makes {@link settle} wait for `work` too, whether it succeeds or fails. */
 export function settleAfter(work: Promise<unknown>): void {
   const ended = work.catch(() => {});
   awaited.add(ended);
@@ -110,8 +110,8 @@ export function settleAfter(work: Promise<unknown>): void {
 }
 
 /**
- * Lets pending promise callbacks and one turn of the event loop run. Queries of a PostgreSQL server are answered
- * before it ends, and what follows from their answers has happened.
+ * Lets pending promise callbacks and one turn of the event loop run. Resolves only when queries
+ * to a PostgreSQL server are answered, and the code that waits for the answers has run.
  */
 export async function settle(): Promise<void> {
   await setImmediate();

@@ -1,13 +1,17 @@
 /**
- * A process that sends everything that a region's key allows, as fast as it can: `node flood.ts URL SUBJECT
- * BYTES CONNECTIONS`, with another name in each subject for a `#`, and with the nkey's seed in `SEED`, if there is one. It ends when it is killed, or with the
- * process that started it. It prints how many messages the server has read, from time to time.
+ * A process that sends everything that a region's key allows, as fast as it can:
+ *
+ *     node flood.ts URL SUBJECT BYTES CONNECTIONS
+ *
+ * A `#` in the subject is replaced by another name in each message. `SEED` is the seed of
+ * the nkey, if there is one. The process ends when it is killed, or with the process that
+ * started it. From time to time, it prints the number of messages that the server has read.
  */
 import { connect, nkeyAuthenticator } from 'nats';
 
 /** Number of messages that each connection sends before it waits for the server. */
 const AT_ONCE = 8;
-/** Number of messages after which it prints their number again. */
+/** Number of messages after which the process prints their number again. */
 const TOLD_EVERY = 1_000;
 
 const [url = '', subject = '', bytes = '1', connections = '1'] = process.argv.slice(2);

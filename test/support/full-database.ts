@@ -17,8 +17,8 @@ async function fillSqlite(store: Store): Promise<() => Promise<void>> {
 }
 
 /**
- * The server has no limit that a test could set, so triggers give its error for a full disk. The store itself notes each
- * commit in `last_commits`.
+ * Triggers raise PostgreSQL's error for a full disk, because the server has no limit
+ * that a test could set. The store itself notes each commit in `last_commits`.
  */
 async function fillPostgres(store: Store): Promise<() => Promise<void>> {
   await store.transaction(async (tx) => {

@@ -1,4 +1,4 @@
-/** A message that no reader accepts, and its fault. */
+/** A message that no reader accepts, and what is wrong with it. */
 export type Garbage = { what: string; data: Uint8Array };
 
 /** Largest payload a NATS server takes by default. */
@@ -9,7 +9,10 @@ const text = (what: string, content: string): Garbage => ({ what, data: Buffer.f
 const padded = (prefix: string, suffix: string, bytes: number): string =>
   `${prefix}${'x'.repeat(bytes - prefix.length - suffix.length)}${suffix}`;
 
-/** Messages that are invalid on each subject of the service. `valid` is a valid message, whose variations are not. */
+/**
+ * Makes messages that are invalid on each subject of the service.
+ * `valid` is a valid message, from which invalid ones are made.
+ */
 export function garbage(valid: object): Garbage[] {
   const json = JSON.stringify(valid);
   const without = (key: string) => JSON.stringify({ ...valid, [key]: undefined });

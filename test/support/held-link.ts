@@ -3,13 +3,16 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type HeldLink = {
   readonly port: number;
-  /** From now on bytes wait, and no connection ends. */
+  /** Holds the link: from now on bytes wait, and no connection ends. */
   hold(): void;
   release(): void;
   close(): Promise<void>;
 };
 
-/** A link to a server on this machine, on a free loopback port. It can be held, as a network without an answer. */
+/**
+ * Starts a link to a server on this machine, on a free loopback
+ * port. The link can be held, like a network that does not answer.
+ */
 export async function startHeldLink(toPort: number): Promise<HeldLink> {
   const sockets = new Set<Socket>();
   let isHeld = false;

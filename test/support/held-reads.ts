@@ -6,7 +6,7 @@ import { systemClock } from '@svc/shared/clock.ts';
 /** SQLITE_IOERR. */
 const IO_ERROR = { message: 'disk I/O error', errcode: 10 };
 
-/** A store in this process whose reads can be made to wait, as for a lock of another program, or to fail. */
+/** Makes reads of a store in this process wait, as for a lock of another program, or fail. */
 export class HeldReads {
   readonly workers: StoreWorkers = storeInProcess(systemClock, (port) => this.#before(port));
   #mode: 'answer' | 'hold' | 'fail' = 'answer';
@@ -37,7 +37,7 @@ export class HeldReads {
     this.#mode = 'fail';
   }
 
-  /** Answers reads again, the waiting ones first. */
+  /** Answers reads again, the waiting reads first. */
   release(): void {
     this.#mode = 'answer';
     const held = this.#held;

@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';
 
-/** The timers and subscriptions that are held. */
+/** Numbers of timers and subscriptions that are held. */
 export type Held = { timers: number; intervals: number; subscriptions: number; connectionListeners: number };
 
 /** Counts the timers and subscriptions that a part holds. The clock and the connection work as usual. */

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
 /**
- * Takes HTTP requests and DNS questions (on one port each), reports each, and answers on demand. It reports through
- * shared memory, so that a thread that runs nothing else can wait for it.
+ * The program of the target's thread. It takes HTTP requests and DNS questions, on
+ * one port each, reports each of them, and answers on demand. It reports through
+ * shared memory, so that a thread which runs nothing else can wait for the report.
  */
 const TARGET = `
   const { createServer } = require('node:net');
@@ -28,7 +29,8 @@ const TARGET = `
   udp.on('message', (question, from) => {
     if (isAnswered) return;
     isAnswered = true;
-    // An answer without records: the question as it was, with QR set and RCODE 0, without what follows the question.
+    // The answer has no records. It repeats the question, with QR
+    // set and RCODE 0, and leaves out what follows the question.
     const end = question.indexOf(0, 12) + 5;
     const answer = Buffer.from(question.subarray(0, end));
     answer.writeUInt16BE(0x8180, 2);
@@ -42,14 +44,20 @@ const TARGET = `
 export type LateTarget = {
   readonly tcpPort: number;
   readonly udpPort: number;
-  /** Resolves when the next request, or question, has come: the target waits then. */
+  /**
+   * Resolves when the next request or question has come.
+   * The target then waits for {@link answerBehindOurBack}.
+   */
   asked(): Promise<void>;
   /** Blocks this thread until the target has answered and `ms` have passed. Nothing is read in this time. */
   answerBehindOurBack(ms: number): void;
   close(): Promise<void>;
 };
 
-/** A target in a thread of its own, whose answers arrive while the event loop of this one stands still. */
+/**
+ * Starts a target in a thread of its own. Its answers
+ * arrive while the event loop of this thread stands still.
+ */
 export async function startLateTarget(): Promise<LateTarget> {
   const memory = new SharedArrayBuffer(4);
   const state = new Int32Array(memory);

@@ -29,8 +29,9 @@ export type LocalAgentOptions = {
 };
 
 /**
- * Each agent and each coordinator returns the memory of its process, which here is that of all services of a file: it would be
- * collected every second, for half of the CPU time of such a test.
+ * Memory for services in one process. Each agent and each coordinator would collect the
+ * memory of this process, which all services of a test file share, every second. That
+ * would take half of the CPU time of such a test, so this memory is never collected.
  */
 export const SHARED_MEMORY: ProcessMemory = { residentBytes: () => 0, collect: () => {} };
 
@@ -42,7 +43,7 @@ type LocalAgentParts = {
   readonly log: Logger;
 };
 
-/** An agent of a service in this process, with the probes of production. It is not started. */
+/** Makes an agent of a service in this process, with the probes of production. The agent is not started. */
 export function localAgent(
   region: Region,
   options: LocalAgentOptions,
@@ -90,7 +91,7 @@ function probeSetOf(
   };
 }
 
-/** The same timers and durations, another wall clock. */
+/** Makes a clock with the same timers and durations, and another wall clock. */
 function offsetClock(clock: Clock, offset: number): Clock {
   return {
     wall: () => clock.wall() + offset,

@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '@svc/shared/clock.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';
 import { connectBus } from '@svc/shared/nats/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
-import type { OwnRegion, Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { type DatabaseRows, openRows, queryOnce, type TestDatabase, testDatabase } from './database.ts';
@@ -34,7 +34,7 @@ export type LocalServiceOptions = LocalAgentOptions & {
   deadmanUrl?: string;
   /** Limit of all streams of results together, bytes. */
   resultsMaxBytes?: number;
-  extraRegions?: readonly OwnRegion[];
+  regionNoticeAfterMs?: number;
   /** The NATS servers to use, which the test runs. Left out: the service has a server of its own. */
   natsUrl?: string;
   /** A database that several services share; left out: one of its own. */
@@ -61,13 +61,13 @@ const SECRET_KEY = randomBytes(32).toString('base64');
 const TOKEN = 'token-of-the-operator-in-the-tests';
 
 /**
- * Coordinator and agents in this process, on a faster clock, over a real NATS server, for events that take
- * several periods. All parts are those of production. Processes would be too slow for that, and a fake clock drives no
- * sockets and no NATS server.
+ * Coordinator and agents in this process, on a faster clock, over a real NATS server. It is
+ * for events that take several periods. All parts are those of production. Processes would
+ * be too slow for such events, and a fake clock drives neither sockets nor a NATS server.
  *
- * A stall of the machine counts tenfold: 100 ms look like a second. So a test may not assume that something happens
- * before something else unless one causes the other. Latencies do not shrink with the clock, so thresholds of
- * `degraded_at` are real milliseconds.
+ * A stall of the machine counts tenfold: 100 ms look like a second. So a test may not
+ * assume that one event comes before another, unless the first causes the second. Latencies
+ * do not shrink with the clock, so thresholds of `degraded_at` are real milliseconds.
  */
 export class LocalService {
   readonly clock: ScaledClock;
@@ -78,14 +78,12 @@ export class LocalService {
   readonly said = new Map<string, number>();
   /** The operator's API token. */
   readonly token = TOKEN;
-  /** The regions of one's own of the next start of the coordinator. */
-  extraRegions: readonly OwnRegion[];
   url = '';
   readonly #options: LocalServiceOptions;
   readonly #nats: NatsServer | null;
   readonly #natsUrl: string;
   readonly #folder: string;
-  /** The service's own; null: the test's. */
+  /** The database of the service alone; null: the database of the test is used. */
   readonly #database: TestDatabase | null;
   readonly #databaseUrl: Secret;
   readonly #agents = new Map<Region, Agent>();
@@ -100,7 +98,6 @@ export class LocalService {
     database: TestDatabase | null,
   ) {
     this.#options = options;
-    this.extraRegions = options.extraRegions ?? [];
     this.clock = options.clock ?? new ScaledClock(options.scale ?? 10);
     this.#nats = nats;
     this.#natsUrl = nats?.url ?? options.natsUrl ?? '';
@@ -154,12 +151,12 @@ export class LocalService {
         probeCa: undefined,
         channelProxy: undefined,
         shards: this.#options.shards,
-        extraRegions: this.extraRegions,
         deadmanUrl: this.#options.deadmanUrl === undefined ? undefined : new Secret(this.#options.deadmanUrl),
         noProxy: () => true,
         mailHelo: undefined,
         retentionDays: 14,
         resultsMaxBytes: this.#options.resultsMaxBytes ?? 512 * 1024 ** 2,
+        regionNoticeAfterMs: this.#options.regionNoticeAfterMs ?? 1_800_000,
         metricsToken: undefined,
         database: this.#databaseUrl,
         secretKey: new Secret(SECRET_KEY),
@@ -179,8 +176,8 @@ export class LocalService {
       log: this.#log,
       memory: SHARED_MEMORY,
       environment: {},
-      // On this thread, because another one takes a quarter of the CPU time of each start. Tests of processes
-      // use a real thread.
+      // The file is read on this thread, because another thread would take a quarter
+      // of the CPU time of each start. Tests of processes use a real thread.
       readDeclaration: async (request) => readOnThisThread(request),
     });
     this.#coordinator = coordinator;
@@ -232,7 +229,7 @@ export class LocalService {
     return agent;
   }
 
-  /** Writes the declared file; a running coordinator applies it by itself, {@link reload} waits for it. */
+  /** Writes the declared file. A running coordinator applies it by itself; {@link reload} waits for this. */
   async declare(declared: object): Promise<void> {
     await writeFile(join(this.#folder, 'svc.json'), JSON.stringify(declared));
   }
@@ -243,8 +240,8 @@ export class LocalService {
   }
 
   /**
-   * Resolves when the monitor's status changes to `to`, after the `after`-th transition seen. A majority of its regions
-   * decides it: the check of another one may be under way.
+   * Resolves when the monitor's status changes to `to`, after the first `after` changes. A majority
+   * of its regions makes the change, so the check of another region may still be in progress.
    */
   async changed(name: string, to: string, after = 0): Promise<Transition> {
     for (;;) {
@@ -256,14 +253,17 @@ export class LocalService {
     }
   }
 
-  /** Resolves when `count` more slots of the monitor than now are decided. Not every region has reported each. */
+  /**
+   * Resolves when `count` more slots of the monitor are
+   * decided. Some regions may not have reported all of them.
+   */
   async decided(monitorId: number, count: number): Promise<void> {
     // One connection for all queries, because opening one takes longer than a query.
     const rows = openRows(this.#databaseUrl);
     const counting = 'SELECT count(*) AS count FROM slot_results WHERE monitor_id = ?';
     const slots = async () => (await rows.query<{ count: number }>(counting, monitorId))[0]?.count ?? 0;
     try {
-      // The newest slot may still be open, hence one more.
+      // One slot more is awaited, because the newest slot may still be open.
       const goal = (await slots()) + count + 1;
       await this.until(async () => (await slots()) >= goal);
     } finally {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { findProgram } from './real-dns-server.ts';
 
-/** Perl can set locks of POSIX, which Node cannot. Debian has it always. */
+/** Path of Perl, which can set locks of POSIX, unlike Node. Debian always has it. */
 const PERL = findProgram('perl');
 
 /** For `skipIf`: this machine has no Perl. In CI such a test fails instead of being skipped. */
@@ -11,8 +11,8 @@ export const skipsLocks = PERL === null && process.env.CI !== 'true';
 if (PERL === null) console.warn('skipped: locks of another program, because perl is not installed');
 
 /**
- * Locks all bytes that stand for the locks of the journal's index (sqlite.org, "WAL-mode File Format", section 2.3), and
- * holds them until its input ends.
+ * Locks all bytes that stand for the locks of the journal's index (sqlite.org, "WAL-mode
+ * File Format", section 2.3). Holds the locks until the input of the program ends.
  */
 const PROGRAM = `
 use strict; use Fcntl; $| = 1;
@@ -22,8 +22,8 @@ fcntl($index, F_SETLKW, $lock) or die "lock: $!";
 print "held\\n"; <STDIN>;`;
 
 /**
- * Locks a database against reading and writing, as a program does that repairs its journal: no statement succeeds
- * until it is released.
+ * Locks a database against reading and writing, like a program that
+ * repairs its journal. No statement succeeds until the lock is released.
  *
  * @param path path of a database in WAL mode that this process, or another one, has opened
  */

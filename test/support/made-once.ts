@@ -14,8 +14,8 @@ type MadeOnce<Value> = {
 };
 
 /**
- * A folder that is made once in a run of tests, for all files that use it: the first file makes it, and others wait for
- * it. It stays until the end of the run. Nobody changes what is in it.
+ * Makes a folder once in a run of tests, for all files that use it: the first file makes it, and
+ * other files wait for it. The folder stays until the end of the run. Nobody may change its content.
  *
  * @param make fills the folder; its result is stored as JSON
  */

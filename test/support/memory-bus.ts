@@ -25,9 +25,9 @@ export class MemoryBus implements Bus {
   #inboxes = 0;
   #frozen: (() => void)[] | null = null;
   isConnected = true;
-  /** Regions whose streams of heartbeats were made anew. */
+  /** Regions whose streams of heartbeats were created again. */
   readonly madeAnew: Region[] = [];
-  /** The leader of the streams of heartbeats. */
+  /** Number of the server that leads the streams of heartbeats. */
   leader = 1;
   /** Every message that was published, oldest first. */
   readonly published: { subject: string; text: string }[] = [];
@@ -56,7 +56,10 @@ export class MemoryBus implements Bus {
     return { close, drain: async () => close() };
   }
 
-  /** Messages are not kept before reading begins, and none is lost while a handler works. */
+  /**
+   * Reads heartbeats. Unlike in NATS, messages from before the
+   * reading are not kept, and none is lost while a handler works.
+   */
   async readHeartbeats(
     region: Region,
     handler: (message: StreamMessage) => Promise<void> | void,
@@ -84,7 +87,7 @@ export class MemoryBus implements Bus {
     return { close, isGapless: async () => this.leader === leader };
   }
 
-  /** Messages wait in the socket, as while the event loop stands still, until {@link thaw}. */
+  /** Lets messages wait until {@link thaw}, like messages in a socket while the event loop stands still. */
   freeze(): void {
     this.#frozen = [];
   }
@@ -136,7 +139,7 @@ export class MemoryBus implements Bus {
     }
   }
 
-  /** All plain subscriptions, and one of each queue group in turn. */
+  /** The receivers of a message: all plain subscriptions, and one member of each queue group in turn. */
   #receiversOf(subject: string): Subscription[] {
     const matching = [...this.#subscriptions].filter(({ pattern }) => pattern.test(subject));
     const plain = matching.filter(({ queue }) => queue === undefined);

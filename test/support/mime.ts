@@ -9,7 +9,9 @@ export type MimePart = {
   readonly parts: readonly MimePart[];
 };
 
-/** Reads a mail as a mail program does. It knows the forms that svc sends, and throws for all others. */
+/**
+ * Reads a mail as a mail program does. It accepts only the forms that svc sends, and throws for all others.
+ */
 export function parseMail(raw: string): MimePart {
   const [, head = '', body = ''] = /^([\s\S]*?)\r\n\r\n([\s\S]*)$/.exec(raw) ?? [];
   const headers = headersOf(head);

@@ -16,8 +16,8 @@ import { Program } from './process.ts';
 import { programOf, type Version } from './released-version.ts';
 
 /**
- * A NATS server with the accounts that `svc region` makes today, and coordinators and agents of any version as
- * processes. One region, one data folder.
+ * A NATS server with the accounts that `svc region` makes today, and coordinators
+ * and agents of any version as processes. One region, one data folder.
  */
 export class MixedSystem {
   readonly #region: Region;
@@ -43,7 +43,11 @@ export class MixedSystem {
     this.#folder = folder;
   }
 
-  /** @param opened closes what is started here */
+  /**
+   * Starts the NATS server.
+   *
+   * @param opened list of everything that is started here, to be closed with the test
+   */
   static async start(opened: Opened, region: Region): Promise<MixedSystem> {
     const folder = await mkdtemp(join(tmpdir(), 'svc-mixed-'));
     opened.push({ close: () => rm(folder, { recursive: true, force: true }) });
@@ -55,7 +59,7 @@ export class MixedSystem {
     return new MixedSystem(region, accounts, nats, opened, database, folder);
   }
 
-  /** Another coordinator starts with the data folder that its predecessor left. */
+  /** Starts another coordinator with the data folder of its predecessor. */
   async coordinator(version: Version): Promise<Program> {
     return await this.#started(await programOf('coordinator', version), {
       SVC_NATS_NKEY: this.#accounts.seedOf('coordinator'),

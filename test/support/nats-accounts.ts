@@ -8,7 +8,7 @@ export type NatsAccounts = {
   seedOf(part: 'coordinator' | Region): string;
 };
 
-/** Accounts as `svc region` makes them, with new keys, and its bounds of connections. */
+/** Makes accounts as `svc region` makes them, with new keys, and with its bounds of connections. */
 export function natsAccounts(regions: readonly Region[]): NatsAccounts {
   const parts = ['coordinator', ...regions] as const;
   const pairs = new Map(parts.map((part) => [part, nkeys.createUser()]));

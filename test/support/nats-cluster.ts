@@ -16,13 +16,19 @@ export type NatsCluster = {
   readonly url: string;
   /** @param index of the server, from 0 */
   urlOf(index: number): string;
-  /** Starts a server that does not run, for the first time or again. It keeps its store unless its disk is empty. */
+  /**
+   * Starts a server that does not run, for the first time or
+   * again. It keeps its store, unless it gets an empty disk.
+   */
   start(index: number, disk?: 'with an empty disk'): Promise<void>;
   /** Kills the server with SIGKILL, and resolves when it has ended. */
   kill(index: number): Promise<void>;
-  /** Number of servers that hold everything of the stream; 0 while it has no leader or cannot be asked about. */
+  /**
+   * Number of servers that hold everything of the stream;
+   * 0 while the stream has no leader or no server answers.
+   */
   currentServersOf(stream: string): Promise<number>;
-  /** Index of the server that leads the stream; -1 while there is none, or it cannot be asked. */
+  /** Index of the server that leads the stream; -1 while there is no leader, or no server answers. */
   leaderOf(stream: string): Promise<number>;
   /** Kills all servers and deletes their stores. */
   dispose(): Promise<void>;
@@ -32,8 +38,11 @@ export type NatsCluster = {
 const SERVER = 'server-';
 
 /**
+ * Starts a cluster.
+ *
  * @param servers number of the servers that know each other
- * @param running number of those that are started at once; the others join by {@link NatsCluster.start}
+ * @param running number of the servers that are started at
+ *   once. The other servers join by {@link NatsCluster.start}
  */
 export async function startNatsCluster(
   options: { servers?: number; running?: number } = {},
@@ -73,7 +82,10 @@ cluster { name: test, listen: 127.0.0.1:${route}, routes: [${routes}], no_advert
 
   const url = ports.map(({ client }) => `nats://127.0.0.1:${client}`).join(',');
 
-  /** The servers of the stream as its leader sees them; null while the stream has no leader or cannot be asked about. */
+  /**
+   * The servers of the stream as its leader sees them; null
+   * while the stream has no leader or no server answers.
+   */
   async function serversOf(stream: string) {
     const connection = await connect({ servers: url.split(',') });
     try {

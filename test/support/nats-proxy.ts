@@ -9,8 +9,8 @@ export type NatsProxy = {
    */
   lead(toPort: number, rewrite?: (info: string) => string): void;
   /**
-   * Does the work before the first bytes with this text are passed from a client to the server. Resolves when
-   * it is done.
+   * Does the work before bytes with this text are first passed
+   * from a client to the server. Resolves when the work is done.
    */
   once(text: string, work: () => Promise<void>): Promise<void>;
   /** Ends all connections. */

@@ -26,7 +26,7 @@ export type NatsServer = {
   dispose(): Promise<void>;
 };
 
-/** The program. It is searched once, because its version is read in a separate process. */
+/** The nats-server program. It is searched only once, because its version is read in a separate process. */
 let program: ReturnType<typeof findNatsServer> | undefined;
 
 /**
@@ -75,7 +75,10 @@ export async function startNatsServer(configuration = ''): Promise<NatsServer> {
   };
 }
 
-/** The server writes to stderr when it takes connections. If it ends instead, the text before is the error. */
+/**
+ * Resolves when the server takes connections, which it writes to
+ * stderr. Rejects with the text on stderr when the server ends instead.
+ */
 export function untilReady(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = '';

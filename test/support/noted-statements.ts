@@ -29,10 +29,10 @@ export class NotedStatements {
   }
 
   /**
-   * Notes the statements that all connections of this process to PostgreSQL run from now on. They have `$1` for
-   * parameters.
+   * Notes the statements that all connections of this process to
+   * PostgreSQL run from now on. Their parameters are written as `$1`.
    *
-   * @returns ends it
+   * @returns a function that ends this
    */
   noteConnections(): () => void {
     const { prototype } = pg.Connection;
@@ -75,11 +75,14 @@ export class NotedStatements {
     }
   }
 
-  /** The statements that read all rows of one of these tables, and how, in the SQLite database at `path`. */
+  /**
+   * The statements that read all rows of one of these tables, each
+   * with the steps that do so, in the SQLite database at `path`.
+   */
   scans(path: string, tables: readonly string[]): Map<string, string[]> {
     const found = new Map<string, string[]>();
     for (const [text, steps] of this.plans(path)) {
-      // A plan has the names that the statement gives to tables. A subquery may have such a name too.
+      // A plan has the names that the statement gives to tables. A subquery may have the name of a table too.
       const aliases = new RegExp(`\\b(?:${tables.join('|')})"?\\s+(?:as\\s+)?"?(\\w+)`, 'gi');
       const names = new Set([...tables, ...Array.from(text.matchAll(aliases), ([, name = '']) => name)]);
       const subqueries = new Set(steps.map((step) => /^(?:CO-ROUTINE|MATERIALIZE) (\w+)/.exec(step)?.[1]));
@@ -119,9 +122,10 @@ type PlanNode = {
 const EXPLAINED = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b/i;
 
 /**
- * The statements that would read all rows of one of these tables, and how, in a database of PostgreSQL whose tables had
- * 10 million rows each. Of each statement there are two plans: that for its parameters, and that for any parameters,
- * which PostgreSQL uses for a prepared statement once it does not seem dearer. The tables must have a row.
+ * The statements that would read all rows of one of these tables, each with the steps that do so,
+ * in a PostgreSQL database whose tables had 10 million rows each. Each statement has two plans:
+ * the plan for its parameters, and the plan for any parameters. PostgreSQL uses the second one for
+ * a prepared statement as soon as it does not seem more expensive. Each table must have a row.
  */
 export async function postgresScans(
   store: Store,
@@ -138,8 +142,9 @@ export async function postgresScans(
     );
     // The partition of the next day is empty, and stays so in this transaction.
     const large = new Set(rows.filter(({ size }) => size > 0).map(({ name }) => name));
-    // The planner multiplies the present pages of a table by its rows per page. A transaction that is not committed
-    // changes statistics for nobody else, and nothing that autovacuum learns in between changes the plans.
+    // The planner multiplies the present pages of a table by its rows per
+    // page. A transaction that is not committed changes statistics for nobody
+    // else, and nothing that autovacuum learns in between changes the plans.
     await tx.query(
       "UPDATE pg_class SET reltuples = 10000000, relpages = 1 WHERE relkind = 'r' AND relname = ANY (CAST(? AS text[]))",
       [`{${[...large].join()}}`],

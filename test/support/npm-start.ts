@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { compileCacheOf, ROOT } from './process.ts';
 
-/** The supervisor of `npm start` or `npm run start:cluster` as a process, without npm, and its lines for people. */
+/**
+ * The supervisor of `npm start` or `npm run start:cluster` as a
+ * process, without npm, and the lines that it writes for people.
+ */
 export class NpmStart {
   /** All lines that the supervisor has written so far. */
   readonly lines: string[] = [];
@@ -25,8 +28,8 @@ export class NpmStart {
   }
 
   /**
-   * Resolves with the first line, past lines included, that contains the text. Rejects when the process ends
-   * without one.
+   * Resolves with the first line that contains the text, past lines
+   * included. Rejects when the process ends without such a line.
    */
   async line(text: string): Promise<string> {
     const ended = this.#closed.then(() => {
@@ -43,21 +46,24 @@ export class NpmStart {
     }
   }
 
-  /** Process ids of its parts whose command line contains the text. */
+  /** Process ids of the supervised parts whose command line contains the text. */
   partsWith(text: string): number[] {
     return processes()
       .filter(({ parent, command }) => parent === this.#child.pid && command.includes(text))
       .map(({ pid }) => pid);
   }
 
-  /** Resolves with its exit code (null: by a signal) when it is gone. */
+  /**
+   * Ends the supervisor with the signal. Resolves with its
+   * exit code when it has ended; null: a signal ended it.
+   */
   async end(signal: NodeJS.Signals): Promise<number | null> {
     this.#child.kill(signal);
     await this.#closed;
     return this.#child.exitCode;
   }
 
-  /** Resolves with its exit code when it ends by itself. */
+  /** Waits until the supervisor ends by itself. Resolves with its exit code. */
   async ended(): Promise<number | null> {
     await this.#closed;
     return this.#child.exitCode;

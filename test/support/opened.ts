@@ -3,7 +3,7 @@ import { type HttpTarget, startHttpTarget } from './http-target.ts';
 import { LocalService, type LocalServiceOptions } from './local-service.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
-/** What a test has opened. It is closed when the test has ended, the last opened first. */
+/** The objects that a test has opened. They are closed when the test has ended, the last opened first. */
 export type Opened = { close(): Promise<void> }[];
 
 /**

@@ -67,15 +67,15 @@ export function decodeOtlp(body: Uint8Array, contentType: string): OtlpRequest {
 function readJson(body: Uint8Array): object {
   const object = JSON.parse(Buffer.from(body).toString()) as object;
   const message = REQUEST.fromObject(object);
-  // The definitions ignore unknown members silently, so the names of all members are compared: nothing may be
-  // lost.
+  // The definitions silently ignore unknown members. So the
+  // names of all members are compared, to notice a lost member.
   const read = REQUEST.toObject(message, { longs: String, arrays: false });
   const known = namesIn(read);
   for (const name of namesIn(object)) if (!known.has(name)) throw new Error(`no member of OTLP: ${name}`);
   return message;
 }
 
-/** Members with a value, wherever they are. */
+/** The names of all members with a value, at any depth. */
 function namesIn(value: unknown, names = new Set<string>()): Set<string> {
   if (typeof value !== 'object' || value === null) return names;
   for (const [name, member] of Object.entries(value)) {
@@ -151,7 +151,7 @@ export class OtlpReceiver {
     while (!isSo()) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
 
-  /** Nothing listens any more until {@link restart}. */
+  /** Stops listening until {@link restart}. */
   async close(): Promise<void> {
     if (this.#server.listening) await endServer(this.#server);
   }

@@ -1,8 +1,8 @@
 /**
- * A receiver of OTLP as a process that can be killed. It keeps the newest point of each time series of checks, and
- * reports their sums.
+ * A receiver of OTLP as a process that can be killed. It keeps the
+ * newest point of each time series of checks, and reports their sums.
  *
- *   PORT=4318 otlp-totals-process.ts
+ * PORT=4318 otlp-totals-process.ts
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';

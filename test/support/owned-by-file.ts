@@ -9,7 +9,10 @@ import {
 import type { Secrets } from '@svc/coordinator/store/declaration/secrets.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
 
-/** All resources that the declared file owns in the workspace, with secrets in clear, each table by ascending id. */
+/**
+ * All resources that the declared file owns in the workspace,
+ * with secrets in clear, each table by ascending id.
+ */
 export async function ownedByFile(store: Store, secrets: Secrets, workspaceId: number): Promise<AnyStored[]> {
   const found: AnyStored[] = [];
   for (const table of RESOURCE_TABLES) found.push(...(await ownedIn(store, secrets, workspaceId, table)));

@@ -13,7 +13,7 @@ export async function dumpDatabase(database: Secret, dump: string): Promise<void
   await execute(await programOf('pg_dump'), ['--format=custom', `--file=${dump}`, database.reveal()]);
 }
 
-/** Makes the database anew from a dump; all that came after the dump is gone. Nobody may be connected to it. */
+/** Replaces the database by a dump; all later changes are lost. Nobody may be connected to the database. */
 export async function restoreDatabase(database: Secret, dump: string): Promise<void> {
   const url = new URL(database.reveal());
   const name = url.pathname.slice(1);
@@ -24,7 +24,7 @@ export async function restoreDatabase(database: Secret, dump: string): Promise<v
   await execute(await programOf('pg_restore'), [...options, dump]);
 }
 
-/** PostgreSQL's other programs lie beside the server's. */
+/** Returns the path of a program of PostgreSQL, which is beside the server's program. */
 async function programOf(name: string): Promise<string> {
   const { initdb } = await findPostgres();
   return join(dirname(initdb), name);

@@ -35,25 +35,25 @@ export type PostgresServer = {
   stop(): Promise<void>;
   /** Kills the server's first process with SIGKILL. The other processes end with it. */
   kill(): Promise<void>;
-  /** Starts it again on the same port after `stop` or `kill`. */
+  /** Starts the server again on the same port after `stop` or `kill`. */
   restart(): Promise<void>;
   /**
    * Stops the server, keeps a copy of its data, and starts
    * the server again. {@link goBack} brings these data back.
    */
   keepData(): Promise<void>;
-  /** Kills it, and starts it again with the data of {@link keepData}: later commits are lost. */
+  /** Kills the server, and starts it again with the data of {@link keepData}. Later commits are lost. */
   goBack(): Promise<void>;
   /** Stops the server and deletes its data. */
   dispose(): Promise<void>;
 };
 
 /**
- * A real PostgreSQL server on a free loopback port, with data of its own in memory where the machine has room
- * there. It ends with the process that started it. Root may not run it, so root runs it as `postgres` or
- * `nobody`.
+ * Starts a real PostgreSQL server on a free loopback port. Its data is its own,
+ * in memory if the machine has room there. The server ends with the process that
+ * started it. Root may not run it, so root runs it as `postgres` or `nobody`.
  *
- * @param options.isDurable whether it waits for the disk, for tests that kill it
+ * @param options.isDurable whether the server waits for the disk, for tests that kill it
  * @param options.kept a folder whose data is used and kept; left out: a new folder, which is deleted
  */
 export async function startPostgres({
@@ -94,7 +94,7 @@ export async function startPostgres({
   const end = async (signal: NodeJS.Signals) => void (await endChild(child, signal));
 
   async function restart(): Promise<void> {
-    // The processes of a server that was killed end a moment later, and it does not start before.
+    // The processes of a killed server end a moment later, and the server does not start before that.
     for (let tries = 0; ; tries += 1) {
       try {
         return await start();
@@ -159,7 +159,10 @@ function holdOpen(url: Secret, statement: string, released: Promise<void>) {
 const idsOf = (user: ReturnType<typeof postgresUser>) =>
   user === null ? {} : { uid: user.uid, gid: user.gid };
 
-/** The order of texts is that of English, so that queries which need another one must say so. */
+/**
+ * Creates the data folder. Texts are ordered as in English,
+ * so that queries which need another order must say so.
+ */
 async function initialise(
   initdb: string,
   data: string,
@@ -191,7 +194,10 @@ async function initialise(
   if (code !== 0) throw new Error(`initdb ended with ${code}:\n${said}`);
 }
 
-/** The server writes to stderr when it takes connections. If it ends instead, the text before is the error. */
+/**
+ * Resolves when the server takes connections, which it writes to
+ * stderr. Rejects with the text on stderr when the server ends instead.
+ */
 function untilReady(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = '';

@@ -11,10 +11,12 @@ import { madeOnce } from './made-once.ts';
 const TEMPLATE = 'svc_template';
 
 /**
- * Empties a database but for its one shard, and lets its ids begin anew. Deleting from small tables takes a twentieth of the time of
- * another copy of the template. The setting keeps triggers and foreign keys from minding the order.
+ * Empties a database except for its one shard, and restarts its ids. Deleting from
+ * small tables takes a twentieth of the time of another copy of the template. The
+ * second setting prevents that triggers and foreign keys check the order of the deletions.
  */
 const EMPTY = `
+  SET lock_timeout = '60s';
   DROP FUNCTION IF EXISTS full_disk CASCADE;
   SET session_replication_role = replica;
   DO $$
@@ -37,7 +39,7 @@ const EMPTY = `
 /** The methods of a client behind all of its ways to connect and to run a query. */
 type Client = { _connect(told: (error?: Error) => void): void; query(exchange: unknown): unknown };
 
-// A fake clock must not go on before the server has answered: in SQLite an answer takes no time.
+// A fake clock must not advance before the server has answered, because an answer of SQLite takes no time.
 const { _connect: connect, query } = pg.Client.prototype as unknown as Client;
 Object.assign(pg.Client.prototype, {
   _connect(this: Client, told: (error?: Error) => void) {
@@ -94,7 +96,7 @@ async function makeTemplate(): Promise<null> {
   return null;
 }
 
-/** Keeps all tables from being written, see `TestDatabase.hold`. They may be read. */
+/** Prevents writes to all tables, see `TestDatabase.hold`. The tables can be read. */
 export async function holdTables(url: Secret): Promise<{ release(): Promise<void> }> {
   const client = new pg.Client({ connectionString: url.reveal() });
   await client.connect();

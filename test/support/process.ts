@@ -35,11 +35,11 @@ export class LoggedProcess {
   readonly #spawn: () => ChildProcess;
   readonly #waiting = new Set<{ isIt: (line: LogLine) => boolean; resolve: (line: LogLine) => void }>();
   readonly lines: LogLine[] = [];
-  /** Its output that is not a log line: stack traces, warnings of Node. */
+  /** The lines of its output that are no log lines: stack traces, warnings of Node. */
   readonly noise: string[] = [];
   #child: ChildProcess | null = null;
 
-  /** @param spawn starts it; its standard error must be a pipe */
+  /** @param spawn starts the process, whose standard error must be a pipe */
   constructor(name: string, spawn: () => ChildProcess) {
     this.#name = name;
     this.#spawn = spawn;
@@ -49,7 +49,10 @@ export class LoggedProcess {
     return this.#child?.pid ?? -1;
   }
 
-  /** Resolves at the log line that says that it is ready. Rejects when it ends before. */
+  /**
+   * Starts the process. Resolves at the log line that says
+   * that it is ready. Rejects when it ends before that.
+   */
   async start(): Promise<void> {
     const child = this.#spawn();
     this.#child = child;
@@ -62,12 +65,21 @@ export class LoggedProcess {
     ended.catch(() => {}); // Later ends are the test's business.
   }
 
-  /** The next log line (from now on) that `isIt` accepts. */
+  /** Waits for the next log line that `isIt` accepts. */
   line(isIt: (line: LogLine) => boolean): Promise<LogLine> {
     return new Promise((resolve) => this.#waiting.add({ isIt, resolve }));
   }
 
-  /** Resolves with the exit code, or the signal's name. */
+  /** Resolves when the process ends by itself, with its exit code or the name of the signal that ended it. */
+  async ended(): Promise<number | NodeJS.Signals> {
+    const [code, by] = await once(this.#child as ChildProcess, 'exit');
+    return code ?? by;
+  }
+
+  /**
+   * Ends the process with the signal. Resolves with its exit
+   * code, or with the name of the signal that ended it.
+   */
   async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
     return this.#child === null ? null : endChild(this.#child, signal);
   }
@@ -97,9 +109,9 @@ export class LoggedProcess {
 /** A program of a checkout, run by the Node of the tests. */
 export class Program extends LoggedProcess {
   /**
-   * @param file path from the root of the repository
-   * @param flags of Node
-   * @param root the checkout whose program it is
+   * @param file path of the program from the root of the repository
+   * @param flags flags of Node
+   * @param root the checkout whose program is run
    */
   constructor(
     file: string,

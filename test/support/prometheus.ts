@@ -18,9 +18,11 @@ export type Prometheus = {
   scrape(urls: readonly string[]): Promise<void>;
   /** The answer to a query of PromQL at this moment, or at another one, epoch s. */
   query(text: string, at?: number): Promise<Sample[]>;
-  /** Names of the alerts that fired at any evaluation since then, epoch ms. */
+  /** Names of the alerts that fired at any evaluation since `start`, epoch ms. */
   firedSince(start: number): Promise<ReadonlySet<string>>;
-  /** Resolves when the condition holds; it is checked again and again. Rejects when the signal is aborted. */
+  /**
+   * Resolves when the condition holds, which is checked again and again. Rejects when the signal is aborted.
+   */
   until(isSo: () => Promise<boolean>, signal?: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 };
@@ -34,10 +36,10 @@ export function prometheusPrograms(what: string): { prometheus: string; promtool
 }
 
 /**
- * A Prometheus of its own on a free loopback port, which scrapes every two seconds, for a process that is slow to answer,
- * and evaluates every second.
+ * Starts a Prometheus on a free loopback port. It scrapes every two seconds,
+ * because a process may be slow to answer, and evaluates every second.
  *
- * @param rules text of a file of rules; '': none
+ * @param rules text of a file of rules; '': there are none
  */
 export async function startPrometheus(program: string, rules = ''): Promise<Prometheus> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-prometheus-'));
@@ -70,7 +72,7 @@ export async function startPrometheus(program: string, rules = ''): Promise<Prom
   };
   await until(async () => {
     if (child.exitCode !== null) throw new Error(`Prometheus has ended:\n${said}`);
-    // Nobody listens before it has started.
+    // Nothing listens at the port before Prometheus has started.
     return await fetch(`${url}/-/ready`).then(
       ({ ok }) => ok,
       () => false,

@@ -3,7 +3,10 @@ import { insertDeliveries } from '@svc/coordinator/store/alerts/delivery-queue.t
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { TestDatabase } from './database.ts';
 
-/** Queues alerts to a channel of a coordinator that does not run, as the outbox has them after a commit. */
+/**
+ * Queues alerts to a channel of a coordinator that does
+ * not run, in the form that the outbox has after a commit.
+ */
 export async function queueInDatabase(
   database: TestDatabase,
   notificationId: number,

@@ -24,7 +24,7 @@ export async function startRawTarget(behaviour: Behaviour): Promise<RawTarget> {
       open.delete(socket);
       server.emit('connection-closed');
     });
-    // Probes cut connections off: that is what is tested.
+    // Probes cut connections off, and this is what the tests are about.
     socket.on('error', () => socket.destroy());
     socket.on('end', () => socket.end());
     let head = '';
@@ -56,7 +56,7 @@ export async function startRawTarget(behaviour: Behaviour): Promise<RawTarget> {
   };
 }
 
-/** Answers with exactly this and closes. */
+/** Answers with exactly these bytes and closes the connection. */
 export function answer(bytes: string | Buffer): Behaviour {
   return (socket) => socket.end(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
 }
@@ -83,7 +83,7 @@ export function flood(start: string, piece: string | Buffer): Behaviour {
   };
 }
 
-/** Sends this and resets the connection. Bytes that were sent before arrive. */
+/** Sends these bytes and resets the connection. Bytes that were sent before the reset arrive. */
 export function sendAndReset(bytes: string | Buffer): Behaviour {
   return (socket) => {
     socket.write(bytes, () => setImmediate(() => socket.resetAndDestroy()));

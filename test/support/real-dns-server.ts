@@ -77,7 +77,7 @@ async function start(
   };
 }
 
-/** Waits until the server knows the name; the time-out of the test bounds it. */
+/** Waits until the server knows the name. The time-out of the test bounds the wait. */
 async function answers(child: ChildProcess, origin: string, port: number): Promise<void> {
   const client = new DnsClient();
   const policy = { servers: [{ host: '127.0.0.1', port }], waitMs: () => 200, tries: 5, timeoutMs: 1_000 };

@@ -56,7 +56,7 @@ export async function startNtfy(program: string): Promise<RealNtfy> {
     child.once('exit', () => reject(new Error(`ntfy has ended:\n${said}`)));
   });
   await answering(url);
-  // The server makes the file of its users.
+  // The server itself creates the file of its users.
   await run(program, ['user', '--config', config, 'add', '--role=admin', 'svc'], {
     NTFY_PASSWORD: 'of-the-tests',
   });
@@ -96,7 +96,7 @@ async function run(
   return said;
 }
 
-/** Resolves when the server answers. It logs that it listens before it does. */
+/** Resolves when the server answers. The server logs that it listens before it does. */
 async function answering(url: string): Promise<void> {
   for (;;) {
     const answer = await fetch(`${url}/v1/health`).catch(() => null);

@@ -7,13 +7,13 @@ export type ReceivedRequest = {
   headers: IncomingHttpHeaders;
   /** The body as text. */
   text: string;
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON; undefined: the body is no JSON. */
   json: unknown;
 };
 
 export type Receiver = {
   readonly url: string;
-  /** All that came so far, in order of arrival. */
+  /** All requests so far, in order of arrival. */
   readonly requests: readonly ReceivedRequest[];
   /** Resolves with the first `count` requests when they have come. */
   received(count: number): Promise<readonly ReceivedRequest[]>;

@@ -7,8 +7,9 @@ import { madeOnce } from './made-once.ts';
 import { ROOT } from './process.ts';
 
 /**
- * A folder for each released version, `<version>/coordinator.mjs.br` and `<version>/agent.mjs.br`: what its `npm run
- * build` wrote, compressed (brotli). A shallow clone has no history to build them from.
+ * Folder with the programs of each released version, `<version>/coordinator.mjs.br`
+ * and `<version>/agent.mjs.br`. They are the output of that version's `npm run
+ * build`, compressed by brotli. A shallow clone has no history to build them from.
  */
 const KEPT = join(ROOT, 'test/fixtures/versions');
 
@@ -21,7 +22,9 @@ export const RELEASED: string | null = existsSync(KEPT)
 
 export type Version = 'released' | 'today';
 
-/** The path of a service's program. That of the released version is unpacked once in a run. */
+/**
+ * The path of a service's program. The program of the released version is unpacked once in a run of tests.
+ */
 export async function programOf(service: 'coordinator' | 'agent', version: Version): Promise<string> {
   if (version === 'today') return builtService(service);
   const { folder } = await madeOnce(`svc-${service}-${RELEASED}`, async (made) => {

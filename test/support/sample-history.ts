@@ -10,14 +10,15 @@ const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
 type SampleRegion = (typeof REGIONS)[number];
 
 const PERIOD_MS = 60_000;
-/** The outage of today: this long ago, for so long. */
+/** The outage of today: how long ago it began, and how long it lasted, ms. */
 const OUTAGE = { beganMs: 3 * HOUR_MS, lastedMs: 12 * 60_000 };
 const MESSAGE = 'status code 503, expected 200';
 const INCIDENT = '5f0c2a9be1d74836:1:7d9f3c52-0b1e-4a86-9c3d-2f6f0e8a1b47';
 
 /**
- * Makes a monitor with 90 days of history: results of the last day, roll-ups before them, two outages with their
- * changes and alerts, and votes of now. The same for each call at the same time of the clock.
+ * Makes a monitor with 90 days of history: results of the last day, roll-ups before that, two outages with
+ * their changes and alerts, and present votes. Each call at the same time of the clock makes the same
+ * history.
  *
  * @returns the id of the monitor
  */
@@ -41,7 +42,7 @@ export async function addSampleHistory(api: RunningApi, name = 'Shop'): Promise<
   return id;
 }
 
-/** Slow and fast times of a day, as far as a region is. */
+/** Makes a latency. It depends on the region and on the time of the day, and is high now and then. */
 function latencyOf(at: number, region: SampleRegion): number {
   const base = { 'hosta-fra': 48, 'hostb-par': 61, 'hostc-us-east4': 142 }[region];
   const wave = 1 + 0.18 * Math.sin((at / DAY_MS) * 2 * Math.PI);
@@ -150,7 +151,11 @@ function votesAt(slot: number): Vote[] {
   }));
 }
 
-/** Votes of a change, as the history stores them. @param failing the regions that failed */
+/**
+ * Makes the votes of a change, in the form in which the history stores them.
+ *
+ * @param failing the regions that failed
+ */
 function storedVotes(slot: number, failing: readonly SampleRegion[]): string {
   return JSON.stringify(
     REGIONS.map((region) => {

@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 
-/** Longest part of a turn of the event loop that counts as time, ms of real time. */
+/** Maximum time of one turn of the event loop that counts, real ms. */
 const LONGEST_TURN_MS = 50;
 /** While a timer waits, the clock is read at least this often, ms of real time. */
 const READ_EVERY_MS = 20;
@@ -21,7 +21,7 @@ export class ScaledClock implements Clock {
   /** Time on this clock since its creation, ms. */
   #passed = 0;
   #readAt = performance.now();
-  /** Set the timers that wait again, each its own. */
+  /** Functions that set each waiting timer again. */
   readonly #waiting = new Set<() => void>();
   #reading: NodeJS.Timeout | undefined;
 
@@ -45,7 +45,8 @@ export class ScaledClock implements Clock {
     let timer: NodeJS.Timeout | undefined;
     const set = () => {
       clearTimeout(timer);
-      // Rounded up: Node drops the fraction, so the timer would be early, and another one would have to follow it.
+      // The time is rounded up, because Node drops the fraction.
+      // A timer that is early would need another timer.
       const leftMs = Math.ceil((dueAt - this.monotonic()) / this.#scale);
       timer = setTimeout(fire, Math.max(0, Math.min(leftMs, LONGEST_TIMER_MS)));
     };

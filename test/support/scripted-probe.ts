@@ -10,7 +10,8 @@ export type ScriptedAttempt = {
 };
 
 /**
- * Probes of every kind whose attempts end when and how the test decides. They obey the agent's stop as real probes do.
+ * A probe for every kind of check. The test decides when and how its
+ * attempts end. Like real probes, it obeys the stop of the agent.
  */
 export class ScriptedProbe implements Probe {
   /** Every attempt so far, in order of its start. */
@@ -62,7 +63,7 @@ export function tcpCheck(more: Partial<TcpCheck> = {}): TcpCheck {
   return { type: 'tcp', uri: 'db.example.com:5432', timeout: 1_000, retry: 0, degraded_at: 0, ...more };
 }
 
-/** It asks for A records, and any that are not this address will do. */
+/** Makes a DNS check that asks for A records, and passes if none of them is this address. */
 export function dnsCheck(more: Partial<DnsCheck> = {}): DnsCheck {
   const record_assertions = [{ record: 'A', comparator: 'neq', target: '192.0.2.1' } as const];
   return {

@@ -68,7 +68,9 @@ if (!answer.ok) { console.error(await answer.text()); process.exit(1); }`;
     };
   }
 
-  /** Runs a block. Rejects with its output when a command fails. Exported variables stay for the next blocks. */
+  /**
+   * Runs a block. Rejects with its output when a command fails. Exported variables stay for the next blocks.
+   */
   async run(block: string): Promise<string> {
     const script = `set -euo pipefail\n${this.#exports}${block}`;
     for (const [line] of block.matchAll(/^export .*$/gm)) this.#exports += `${line}\n`;

@@ -22,11 +22,11 @@ export function whyNoSmallDisk(): string | null {
 }
 
 /**
- * A disk of a few KiB, which can be full: a file system in memory, over a folder, in a mount namespace of its own. Only
- * programs that it runs see it there.
+ * A disk of a few KiB that can become full: a file system in memory over a folder, in
+ * a mount namespace of its own. Only programs that are run beside this disk see it.
  */
 export class SmallDisk {
-  /** The folder as its programs see it. */
+  /** Path of the folder for programs that are run beside the disk. */
   readonly path: string;
   readonly #holder: ChildProcess;
 

@@ -142,6 +142,9 @@ export function writtenIncident({
     opened_at: NOW - MINUTE_MS,
     closed_at: closedAt,
     closure: null,
+    acknowledged_at: null,
+    acknowledged_by: null,
+    acknowledged_note: null,
     title: 'Power cut',
     impact: 'partial_outage',
     row_version: 1,
@@ -162,7 +165,7 @@ export function writtenIncident({
   };
 }
 
-/** A window of two minutes around {@link NOW}, about nothing unless it is said. */
+/** Makes a window of two minutes around {@link NOW}. It affects no object unless `parts` names one. */
 export function storedWindow(parts: Partial<StoredWindow>): StoredWindow {
   return {
     id: 3,
@@ -218,13 +221,13 @@ export function placeIn(language: Language = 'en', parts: Partial<Place> = {}): 
 type Telling = {
   /** Days with disruptions of each component; left out: two of each third component. */
   readonly badDays?: number;
-  /** The time over which latencies are shown; left out: they are not. */
+  /** The time span of the latencies; left out: the page shows no latencies. */
   readonly latency?: LatencyRange;
 };
 
 /**
- * A page as a company has it: groups, an outage and a slow service now, six incidents of the last two weeks. Each tenth
- * component is new.
+ * A page as a company has it: groups, an outage and a slow service now,
+ * six incidents of the last two weeks. Each tenth component is new.
  *
  * @param count components
  */
@@ -277,7 +280,7 @@ export function largeSource(count: number, { badDays, latency }: Telling = {}): 
   });
 }
 
-/** By how many days ago they were: every second day was only slow. */
+/** The disruptions of a component, by their age in days. Every second disruption was only a degradation. */
 function disruptionsOf(id: number, count: number): Record<number, Partial<StatusTimes>> {
   const found: Record<number, Partial<StatusTimes>> = {};
   if (id % 10 === 0) for (let ago = 50; ago < BAR_DAYS; ago += 1) found[ago] = { active: 0, unknown: DAY_MS };

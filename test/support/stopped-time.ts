@@ -3,8 +3,8 @@ import { afterEach, beforeEach, vi } from 'vitest';
 import type { DnsTestServer } from './dns-server.ts';
 
 /**
- * In the tests of the block, time passes only when a test lets it pass: no wait ends, however long the
- * machine stands still. `setImmediate` and sockets continue.
+ * Stops the time for the tests of the block: it passes only when a test lets it pass. So no
+ * wait ends, however long the machine stands still. `setImmediate` and sockets continue.
  */
 export function underStoppedTime(): void {
   beforeEach(() => {
@@ -18,7 +18,7 @@ export function underStoppedTime(): void {
 /** Lets `ms` pass when the server has received this number of questions, and its answers were read. */
 export async function passAfter(server: DnsTestServer, questions: number, ms: number): Promise<void> {
   while (server.requests.length < questions) await nextTurn();
-  // Its answers are in the sockets of this process by then.
+  // The answers are in the sockets of this process by then.
   await nextTurn();
   vi.advanceTimersByTime(ms);
 }

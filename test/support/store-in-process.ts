@@ -8,10 +8,16 @@ import type { Store } from '@svc/coordinator/store/store.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 
-/** Runs the work of a store's threads on the thread of the test. A thread costs 30 ms of a processor, a turn nothing. */
+/**
+ * Runs the work of a store's threads on the thread of the test. A
+ * thread takes 30 ms of CPU time; a turn of the event loop takes none.
+ */
 export const STORE_IN_PROCESS: StoreWorkers = storeInProcess(systemClock);
 
-/** Opens `path` as {@link openStore} does, without threads; a new file is a copy of one that was migrated once. */
+/**
+ * Opens `path` as {@link openStore} does, without threads.
+ * A new file is a copy of a file that was migrated once.
+ */
 export async function openStoreInProcess(
   path: string,
   log: Logger,
@@ -21,7 +27,7 @@ export async function openStoreInProcess(
   return openStore({ path, log, workers });
 }
 
-/** Creates an empty database of this version at `path`: a copy of one that was migrated once. */
+/** Creates an empty database of this version at `path`, as a copy of a file that was migrated once. */
 export async function copyMigrated(path: string, log: Logger): Promise<void> {
   migrated ??= migratedFile(log);
   writeFileSync(path, await migrated, { mode: 0o600 });

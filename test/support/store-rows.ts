@@ -4,7 +4,7 @@ import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 
 /** Direct access to rows for tests, beside the functions that the store offers the service. */
 
-/** All rows of a table that have these values, in the order of the first column: the id, or what comes first in the key. */
+/** All rows of a table that have these values, ordered by the id, or by the first column of the key. */
 export async function rowsOf<T extends keyof Database>(
   store: Pick<Store, 'read'>,
   table: T,

@@ -2,7 +2,11 @@ import { runCommandLine } from '@svc/cli/command-line.ts';
 
 export type Said = { code: number; out: string; err: string };
 
-/** Runs a command of `svc` in this process. @param input text of its standard input */
+/**
+ * Runs a command of `svc` in this process.
+ *
+ * @param input text of the standard input
+ */
 export async function svc(
   args: readonly string[],
   environment: Record<string, string>,

@@ -137,7 +137,7 @@ export class System {
     return agent;
   }
 
-  /** GET with the operator's token; the parsed body. */
+  /** Sends a GET with the operator's token. Returns the parsed body. */
   async get<T>(path: string): Promise<T> {
     const response = await fetch(`${this.url}${path}`, {
       headers: { authorization: `Bearer ${this.token}` },
@@ -146,7 +146,7 @@ export class System {
     return (await response.json()) as T;
   }
 
-  /** Replaces the declared file; it is applied by itself. */
+  /** Replaces the declared file, which the coordinator applies by itself. */
   async declare(declared: object): Promise<void> {
     await writeFile(join(this.#folder, 'svc.json'), JSON.stringify(declared));
   }

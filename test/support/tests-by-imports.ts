@@ -20,7 +20,7 @@ export function processStarters(root: string, patterns: readonly string[]): stri
   return importersOf(STARTING, root, patterns);
 }
 
-/** The test files that open a database, or start a service that does: these run on PostgreSQL too. */
+/** The test files that open a database, or start a service that opens one. They also run on PostgreSQL. */
 export function databaseUsers(root: string, patterns: readonly string[]): string[] {
   return importersOf(DATABASES, root, patterns);
 }
@@ -44,7 +44,10 @@ function importersOf(wanted: ReadonlySet<string>, root: string, patterns: readon
     .sort();
 }
 
-/** The imports of a file, without those of types: relative ones as paths from the root, others as they are written. */
+/**
+ * The imports of a file, without imports of types. Relative
+ * imports are paths from the root; others are unchanged.
+ */
 function importsOf(root: string, file: string): string[] {
   const text = readFileSync(join(root, file), 'utf8');
   return [...text.matchAll(/^(?:import (?!type )|export |\} ).*?from '([^']+)';$/gm)].map(([, name = '']) =>

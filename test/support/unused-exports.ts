@@ -10,13 +10,16 @@ const OF_TESTS = /\.test\.ts$|^test\//;
 const DECLARED = /^export (?:abstract )?(?:async )?(function\*?|class|const|let|type|interface) ([\w$]+)/gm;
 const LISTED = /^export (?:type )?\{([^}]*)\}(?: from '([^']+)')?;$/gm;
 const IMPORTED = /^import (?:type )?(?:[\w$]+, )?(?:\{([^}]*)\}|(\*) as [\w$]+) from '([^']+)';$/gm;
-/** `const { a } = await import('./b.ts')`, `(await import('./b.ts')).a`, `import('./b.ts').then(({ a }) => …)`. */
+/**
+ * `const { a } = await import('./b.ts')`, `(await
+ * import('./b.ts')).a`, `import('./b.ts').then(({ a }) => …)`.
+ */
 const LATER =
   /(?:const \{([^}]*)\} = )?\(?(?:await )?import\('([^']+)'\)\)?(?:\s*\.then\(\(\{([^}]*)\}\)|\.([\w$]+))?/g;
 
 /**
- * Finds unused exports: values that no other file imports, types that nothing names (a type in the signature of an
- * export is used), and exports of production that only tests use.
+ * Finds unused exports: values that no other file imports, types that nothing names (a type
+ * in the signature of an export is used), and exports of production that only tests use.
  *
  * @param files from the root, all that import each other
  */

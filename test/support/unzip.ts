@@ -3,9 +3,9 @@ import { inflateRawSync } from 'node:zlib';
 export type Unzipped = {
   readonly name: string;
   readonly content: Buffer;
-  /** Type and permissions as Unix has them, octal. */
+  /** Type and permissions in the form of Unix, octal. */
   readonly mode: string;
-  /** Date and time as MS-DOS has them, without a time zone. */
+  /** Date and time in the form of MS-DOS, without a time zone. */
   readonly time: number;
 };
 

@@ -11,7 +11,10 @@ import { findProgram } from './real-dns-server.ts';
 
 const PROGRAM = findProgram('victoria-metrics');
 
-/** For `test.skipIf`. Debian 12 has 1.79, which knows no OTLP yet: tests run where a newer one is on the PATH. */
+/**
+ * For `test.skipIf`: this machine has no VictoriaMetrics. Debian 12 has version 1.79,
+ * which does not know OTLP, so the tests run only if a newer program is on the PATH.
+ */
 export const skipsVictoriaMetrics = PROGRAM === null;
 if (PROGRAM === null) console.warn('SKIPPED: victoria-metrics is not installed');
 
@@ -25,7 +28,7 @@ export type VictoriaMetrics = {
   stop(): Promise<void>;
 };
 
-/** A VictoriaMetrics of its own for a test, which is skipped where the program does not take OTLP. */
+/** Starts a VictoriaMetrics for one test. The test is skipped if the program does not take OTLP. */
 export async function victoriaMetricsIn(opened: Opened, context: TestContext): Promise<VictoriaMetrics> {
   const database = await startVictoriaMetrics(PROGRAM ?? '');
   opened.push({ close: () => database.stop() });

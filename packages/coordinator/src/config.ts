@@ -9,10 +9,10 @@ import {
   TRUST_SETTINGS,
 } from '@svc/shared/settings/common-settings.ts';
 import type { SettingsCheck, SettingsOf, SettingsTable } from '@svc/shared/settings/environment.ts';
-import { OWN_REGIONS_SETTING } from '@svc/shared/settings/own-regions.ts';
 import {
   bearerToken,
   cidrList,
+  duration,
   hostList,
   listenAddress,
   onOff,
@@ -91,7 +91,6 @@ export const COORDINATOR_SETTINGS = {
     defaultShown: 'what the database has: 1 if it is new',
     schema: wholeNumber(1, MOST_SHARDS).optional(),
   },
-  ...OWN_REGIONS_SETTING,
   ...NATS_SETTINGS,
   apiToken: {
     name: 'SVC_API_TOKEN',
@@ -175,6 +174,13 @@ export const COORDINATOR_SETTINGS = {
       'largest size of the results that NATS keeps until five minutes after they are recorded, bytes',
     default: String(2 * GIBIBYTE),
     schema: wholeNumber(16 * 1024 ** 2, 1_024 * GIBIBYTE),
+  },
+  regionNoticeAfterMs: {
+    name: 'SVC_REGION_NOTICE_AFTER',
+    description:
+      'for how long a region must fail alone, while the status of the monitor stays active, before the channels of the monitor are told: a number with s, m, h or d, 1m to 30d',
+    default: '30m',
+    schema: duration('1m', '30d'),
   },
   metricsToken: {
     name: 'SVC_METRICS_TOKEN',

@@ -13,7 +13,6 @@ import {
 } from '@svc/shared/process/process-memory.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
-import { regionsWith } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { OperatorValues } from './alerts/sender.ts';
@@ -32,21 +31,23 @@ import { Tokens } from './store/access/tokens.ts';
 import { type DatabaseUrl, isShared } from './store/database-url.ts';
 import { checkSecretKey, parseSecretKey, Secrets } from './store/declaration/secrets.ts';
 import { ensureDefaultWorkspace } from './store/declaration/workspaces.ts';
+import { StoreError } from './store/errors.ts';
 import { refuseUnfinishedCopy } from './store/facts.ts';
+import { refuseNewer } from './store/migrate.ts';
 import { openDatabase } from './store/open.ts';
-import { admitRegions } from './store/results/region-numbers.ts';
 import { countShards } from './store/shards.ts';
+import type { Store } from './store/store.ts';
 
 /**
- * Interval at which the API tokens are read again if other coordinators may change
- * them, ms. A token that another coordinator revoked is refused within 1 s.
+ * Interval at which what other coordinators may change is read again, ms. A token
+ * that another coordinator revoked is refused within 1 s.
  */
-const FOLLOW_TOKENS_EVERY_MS = 500;
+const FOLLOW_OTHERS_EVERY_MS = 500;
 /** Maximum time for the last export of the coordinator's own metrics during the stop, ms. */
 const LAST_EXPORT_MS = 2_000;
 
 export type CoordinatorParts = {
-  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies' | 'shards' | 'extraRegions'> &
+  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies' | 'shards'> &
     LeadershipSettings & {
       database: DatabaseUrl;
       tls: TlsFiles | null;
@@ -87,6 +88,11 @@ export type CoordinatorParts = {
   environment: Readonly<Record<string, string | undefined>>;
   /** Reads the declared file; default: `readDeclaration`, on a separate thread. */
   readDeclaration?: DeclaredFileParts['read'];
+  /**
+   * Called when a newer version of svc has migrated the database, which this version can neither write nor
+   * understand any more. Default: nothing is called.
+   */
+  onNewerDatabase?: (error: StoreError) => void;
 };
 
 /**
@@ -165,7 +171,6 @@ export class Coordinator {
     this.#started.add('store', () => store.close());
     await refuseUnfinishedCopy(store);
     const shardCount = await countShards(store, config.shards ?? null);
-    await admitRegions(store, config.extraRegions);
     const previous = config.previousSecretKey;
     const secrets = new Secrets(
       parseSecretKey(config.secretKey).reveal(),
@@ -177,7 +182,7 @@ export class Coordinator {
     const now = Math.floor(clock.wall());
     const workspaceId = await ensureDefaultWorkspace(store, now);
     const tokens = await Tokens.load(store);
-    if (isShared(config.database)) this.#followTokens(tokens);
+    if (isShared(config.database)) this.#followOthers(store, tokens);
     const operatorTokens = new OperatorTokens({
       tokens,
       workspaceId,
@@ -193,7 +198,6 @@ export class Coordinator {
     const shared = { config, operator, store, secrets, visitorKey, clock, log };
     const leading = new Leading({
       ...shared,
-      regions: regionsWith(config.extraRegions),
       isAlone: !isShared(config.database),
       shardCount,
       leaseClock: this.#parts.leaseClock ?? clock,
@@ -229,17 +233,25 @@ export class Coordinator {
   }
 
   /**
-   * Reads the API tokens at intervals. While the database
-   * cannot be read, the tokens of the last read stay valid.
+   * Reads at intervals what other coordinators change: the API tokens, and the version of the tables. While
+   * the database cannot be read, the tokens of the last read stay valid.
    */
-  #followTokens(tokens: Tokens): void {
-    const { clock, log } = this.#parts;
-    const read = () =>
-      void tokens.reload().catch((error: unknown) => {
+  #followOthers(store: Store, tokens: Tokens): void {
+    const { clock, log, onNewerDatabase } = this.#parts;
+    const read = async () => {
+      try {
+        await refuseNewer(store.work, 'the PostgreSQL database');
+        await tokens.reload();
+      } catch (error) {
+        if (error instanceof StoreError && error.code === 'store-newer') onNewerDatabase?.(error);
         // The next read tries again.
-        log.debug({ error: messageOf(error) }, 'cannot read the API tokens');
-      });
-    this.#started.add('following of tokens', clock.every(FOLLOW_TOKENS_EVERY_MS, read));
+        else log.debug({ error: messageOf(error) }, 'cannot read the API tokens');
+      }
+    };
+    this.#started.add(
+      'following of other coordinators',
+      clock.every(FOLLOW_OTHERS_EVERY_MS, () => void read()),
+    );
   }
 
   #exportOwnMetrics(serving: Serving): void {

@@ -52,21 +52,29 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
 
   let coordinator: Coordinator | null = null;
   let isEnding = false;
-  const end = (why: string): void => {
+  const end = (why: string, exitCode = 0): void => {
     // A second signal ends the process at once.
     if (isEnding) endNow();
     isEnding = true;
     log.info({ why }, 'the coordinator is ending');
-    if (coordinator === null) process.exit(0);
+    if (coordinator === null) process.exit(exitCode);
     setTimeout(endNow, STOP_WITHIN_MS).unref();
-    void coordinator.stop().then(() => process.exit(0));
+    void coordinator.stop().then(() => process.exit(exitCode));
   };
-  endWhenAsked(config, end);
+  const onNewerDatabase = (error: Error): void => {
+    if (isEnding) return;
+    log.error(
+      { error: messageOf(error) },
+      'a newer version has migrated the database: this coordinator ends',
+    );
+    end('the database belongs to a newer version', 1);
+  };
+  endWhenAsked(config, (why) => end(why));
 
   try {
     mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
     const keys = await keysOf(config);
-    coordinator = await createCoordinator(config, keys, log, errors);
+    coordinator = await createCoordinator(config, keys, log, errors, onNewerDatabase);
     process.on('SIGHUP', () => void coordinator?.reload());
     const { url } = await coordinator.start();
     // The start has encrypted all stored secrets with the new key.
@@ -93,6 +101,7 @@ async function createCoordinator(
   { key: secretKey, previous: previousSecretKey }: SecretKeys,
   log: ReturnType<typeof createLogger>,
   errors: RecentErrors,
+  onNewerDatabase: (error: Error) => void,
 ): Promise<Coordinator> {
   const [bus, apiTokens] = await Promise.all([
     connectBus({
@@ -127,6 +136,7 @@ async function createCoordinator(
     clock: systemClock,
     log,
     recentErrors: () => errors.list(),
+    onNewerDatabase,
     environment: process.env,
   });
 }

@@ -45,13 +45,7 @@ import { WEB_ASSETS } from './web/web-assets.ts';
 export type ServingParts = {
   readonly config: Pick<
     CoordinatorConfig,
-    | 'listen'
-    | 'metricsToken'
-    | 'config'
-    | 'channelEgressAllow'
-    | 'trustedProxies'
-    | 'chatHosts'
-    | 'extraRegions'
+    'listen' | 'metricsToken' | 'config' | 'channelEgressAllow' | 'trustedProxies' | 'chatHosts'
   > & {
     readonly publicUrl: string;
     readonly tls: TlsFiles | null;
@@ -115,7 +109,6 @@ export class Serving {
       listen: config.listen,
       publicUrl: config.publicUrl,
       trustedProxies: config.trustedProxies,
-      ownRegions: config.extraRegions,
       tls: config.tls,
       store,
       secrets,

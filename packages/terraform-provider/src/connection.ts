@@ -7,7 +7,6 @@ import {
   type RequestOptions,
 } from '@svc/shared/api/client.ts';
 import { SvcError } from '@svc/shared/errors.ts';
-import { z } from 'zod';
 import type { NotKnown, ProviderSettings } from './provider-settings.ts';
 
 /**
@@ -29,9 +28,7 @@ class NotConnected extends SvcError {
 export type ClientOptions = Omit<ApiClientOptions, 'baseUrl' | 'token'>;
 
 /** Maximum time for which an API that does not answer delays a plan, ms. */
-const PLAN_CHECK_MS = 5_000;
-
-const regionList = z.looseObject({ data: z.array(z.looseObject({ region: z.string() })) });
+const TOKEN_CHECK_MS = 5_000;
 
 type Open = { readonly client: ApiClient; readonly settings: ProviderSettings };
 
@@ -46,7 +43,6 @@ export class Connection {
   #confirmation: Promise<ApiAnswer> | null = null;
 
   #tokenCheck: Promise<ApiError | null> | null = null;
-  #regions: Promise<readonly string[] | null> | null = null;
 
   open(settings: ProviderSettings, options: ClientOptions): void {
     const client = new ApiClient({
@@ -118,27 +114,11 @@ export class Connection {
       await this.#client.get('/v1/monitors', {
         query: { limit: 1 },
         signal: this.#stop.signal,
-        deadlineMs: PLAN_CHECK_MS,
+        deadlineMs: TOKEN_CHECK_MS,
       });
       return null;
     } catch (error) {
       return error instanceof ApiError && error.code === 'unauthorized' ? error : null;
-    }
-  }
-
-  /** The regions of the API, which are read once; null: they cannot be read now. */
-  regions(): Promise<readonly string[] | null> {
-    this.#regions ??= this.#open === null ? Promise.resolve(null) : this.#readRegions();
-    return this.#regions;
-  }
-
-  async #readRegions(): Promise<readonly string[] | null> {
-    try {
-      const options = { signal: this.#stop.signal, deadlineMs: PLAN_CHECK_MS };
-      const { body } = await this.#client.get('/v1/regions', options);
-      return regionList.parse(body).data.map(({ region }) => region);
-    } catch {
-      return null; // The caller warns, and the apply has the API's own words.
     }
   }
 
@@ -163,7 +143,6 @@ export class Connection {
     this.#notKnown = notKnown;
     this.#confirmation = null;
     this.#tokenCheck = null;
-    this.#regions = null;
     // A reattached process serves several runs, and the previous run may have stopped the connection.
     if (this.#stop.signal.aborted) this.#stop = new AbortController();
   }

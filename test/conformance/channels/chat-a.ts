@@ -21,7 +21,7 @@ export const chatACase: Case<'chat_a'> = {
           '**Regions:** 1 of 1 (hosta-fra)',
           '**Failing since:** 2026-01-01 00:00:01 UTC',
         ].join('\n'),
-        url: 'https://svc.example/monitors/12',
+        url: 'https://svc.example/monitors/12/incident',
         color: 0xd92d20,
         timestamp: '2026-01-01T00:00:01.234Z',
       },

@@ -10,7 +10,7 @@ export const chatBCase: Case<'chat_b'> = {
   secrets: ['path-s3cret-token'],
   path: PATH,
   payload: {
-    text: '<https://svc.example/monitors/12|Error: Shop "größte" \u{1F6D2}>',
+    text: '<https://svc.example/monitors/12/incident|Error: Shop "größte" \u{1F6D2}>',
     attachments: [
       {
         color: '#d92d20',

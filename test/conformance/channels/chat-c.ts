@@ -36,8 +36,8 @@ export const chatCCase: Case<'chat_c'> = {
                   buttonList: {
                     buttons: [
                       {
-                        text: 'Open the monitor',
-                        onClick: { openLink: { url: 'https://svc.example/monitors/12' } },
+                        text: 'Open the incident',
+                        onClick: { openLink: { url: 'https://svc.example/monitors/12/incident' } },
                       },
                     ],
                   },

@@ -10,7 +10,7 @@ Latency: 123.4 ms
 HTTP target: https://shop.example/health?…
 Regions: 1 of 1 (hosta-fra)
 Failing since: 2026-01-01 00:00:01 UTC
-https://svc.example/monitors/12`;
+https://svc.example/monitors/12/incident`;
 
 export const incidentBCase: Case<'incident_b'> = {
   settings: () => ({ api_key: KEY, region: 'us' }),
@@ -25,7 +25,11 @@ export const incidentBCase: Case<'incident_b'> = {
     source: 'svc',
     entity: 'Shop "größte" \u{1F6D2}',
     tags: ['svc', 'http'],
-    details: { monitor_id: '12', link: 'https://svc.example/monitors/12', reason: 'majority-failed' },
+    details: {
+      monitor_id: '12',
+      link: 'https://svc.example/monitors/12/incident',
+      reason: 'majority-failed',
+    },
   },
   taken: 202,
   verdicts: {

@@ -17,7 +17,7 @@ export const incidentCCase: Case<'incident_c'> = {
     title: 'Error: Shop "größte" \u{1F6D2}',
     message: MESSAGE,
     state: 'alerting',
-    link_to_upstream_details: 'https://svc.example/monitors/12',
+    link_to_upstream_details: 'https://svc.example/monitors/12/incident',
   },
   verdicts: {
     ...API_VERDICTS,

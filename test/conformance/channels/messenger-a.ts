@@ -21,7 +21,7 @@ export const messengerACase: Case<'messenger_a'> = {
       '<b>HTTP target:</b> <code>https://shop.example/health?…</code>',
       '<b>Regions:</b> 1 of 1 (hosta-fra)',
       '<b>Failing since:</b> 2026-01-01 00:00:01 UTC',
-      '<a href="https://svc.example/monitors/12">https://svc.example/monitors/12</a>',
+      '<a href="https://svc.example/monitors/12/incident">https://svc.example/monitors/12/incident</a>',
     ].join('\n'),
     parse_mode: 'HTML',
     link_preview_options: { is_disabled: true },

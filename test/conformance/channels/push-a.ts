@@ -24,8 +24,10 @@ export const pushACase: Case<'push_a'> = {
     ].join('\n'),
     priority: 5,
     tags: ['rotating_light'],
-    click: 'https://svc.example/monitors/12',
-    actions: [{ action: 'view', label: 'Open the monitor', url: 'https://svc.example/monitors/12' }],
+    click: 'https://svc.example/monitors/12/incident',
+    actions: [
+      { action: 'view', label: 'Open the incident', url: 'https://svc.example/monitors/12/incident' },
+    ],
   },
   // A success tells the id of the message.
   verdicts: { ...COMMON_VERDICTS, 200: 'retry' },

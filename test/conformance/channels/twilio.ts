@@ -40,7 +40,7 @@ Latency: 123.4 ms
 HTTP target: https://shop.example/health?...
 Regions: 1 of 1 (hosta-fra)
 Failing since: 2026-01-01 00:00:01 UTC
-https://svc.example/monitors/12`;
+https://svc.example/monitors/12/incident`;
 
 export const smsCase: Case<'sms'> = {
   ...common,
@@ -78,7 +78,7 @@ export const messengerBCase: Case<'messenger_b'> = {
       ContentVariables: JSON.stringify({
         1: 'Error: Shop "größte" \u{1F6D2}',
         2: 'Problem: status code 503, expected 200; Status code: 503; Latency: 123.4 ms; HTTP target: https://shop.example/health?…; Regions: 1 of 1 (hosta-fra); Failing since: 2026-01-01 00:00:01 UTC',
-        3: 'https://svc.example/monitors/12',
+        3: 'https://svc.example/monitors/12/incident',
       }),
     },
   },

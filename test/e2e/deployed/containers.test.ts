@@ -1,6 +1,7 @@
 /**
- * The containers of `deploy/compose` and of `deploy/kubernetes`, from the images of `deploy/container`, started as the
- * files describe: command, variables, user, mounts and a read-only root. The test needs no container engine.
+ * The containers of `deploy/compose` and of `deploy/kubernetes`, from the images
+ * of `deploy/container`, started as the files describe: command, variables,
+ * user, mounts and a read-only root. The test needs no container engine.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
@@ -70,8 +71,8 @@ async function hostsFile(): Promise<string> {
 }
 
 /**
- * The NATS servers of compose. The containers of the test share one network, so the servers of a cluster listen on
- * addresses of their own there. A single one listens on all.
+ * The NATS servers of compose. The containers of the test share one network, so the servers
+ * of a cluster listen on addresses of their own there. A single one listens on all.
  */
 const SERVERS = [
   ['nats', '127.0.0.11'],

@@ -1,6 +1,6 @@
 /**
- * Runs the commands of the part of `docs/deployment.md` about the large form: an installation of one machine moves to it
- * with its history, and loses a machine.
+ * Runs the commands of the part of `docs/deployment.md` about the large form: an
+ * installation of one machine moves to it with its history, and loses a machine.
  */
 import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

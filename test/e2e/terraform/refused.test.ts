@@ -16,8 +16,8 @@ const PROVIDER = { api_token: 'not-used', base_url: 'http://127.0.0.1:9' };
 
 const ROWS = REFUSALS.map((refusal, index) => ({ ...refusal, label: `row_${index}` }));
 /**
- * Terraform reports a break of the schema alone, before it asks the provider. So each such row has a configuration
- * of its own.
+ * Terraform reports a break of the schema alone, before it asks
+ * the provider. So each such row has a configuration of its own.
  */
 const BY_TERRAFORM = ROWS.filter(({ says }) => says.terraform instanceof RegExp);
 const BY_PROVIDER = ROWS.filter(({ says }) => !(says.terraform instanceof RegExp));
@@ -80,7 +80,9 @@ const PROVIDERS: readonly [name: string, body: Body, text: string][] = [
   ['an empty token', { api_token: '' }, 'The argument api_token of the provider block is empty'],
 ];
 
-/** Terraform reads the whole file again for each error in it: three long rows make hundreds of others slow. */
+/**
+ * Terraform reads the whole file again for each error in it: three long rows make hundreds of others slow.
+ */
 const isLong = ({ body }: (typeof ROWS)[number]) => JSON.stringify(body).length > 100_000;
 
 /**

@@ -10,7 +10,10 @@ import type { Mutation } from './mutations.ts';
 /** The first failing world, and the number of worlds that ran until then; null: no world failed. */
 export type Finding = { readonly seed: number; readonly worlds: number; readonly kind: string } | null;
 
-/** Runs the defect's story, or random worlds from the seed `first` until one fails. Returns the oracle's finding. */
+/**
+ * Runs the defect's story, or random worlds from the seed
+ * `first` until one fails. Returns the oracle's finding.
+ */
 export async function firstFinding(
   { story }: Pick<Mutation, 'story'>,
   first: number,

@@ -11,7 +11,9 @@ export type Mutation = Edit & {
   readonly file: string;
   /** Further edits of the same file. */
   readonly and?: readonly Edit[];
-  /** A world that shows the defect, as its differences from a quiet world. Undefined: random worlds show it. */
+  /**
+   * A world that shows the defect, as its differences from a quiet world. Undefined: random worlds show it.
+   */
   readonly story?: Partial<World>;
 };
 
@@ -300,7 +302,10 @@ const ENDED_WHILE_WRITTEN: Partial<World> = {
   ],
 };
 
-/** The window ends while no coordinator runs. The next slot comes minutes after the start, and the votes still count. */
+/**
+ * The window ends while no coordinator runs. The next slot
+ * comes minutes after the start, and the votes still count.
+ */
 const ENDED_IN_DOWNTIME: Partial<World> = {
   ...DOWN_IN_WINDOW,
   moves: [

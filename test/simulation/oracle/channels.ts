@@ -7,7 +7,8 @@ const NONE: ReadonlySet<number> = new Set();
 type Told = 'active' | 'degraded' | 'error';
 
 /**
- * "An alert is sent when the verdict differs from what was last announced to that channel." A world has one instance.
+ * "An alert is sent when the verdict differs from what was
+ * last announced to that channel." A world has one instance.
  */
 export class Channels {
   announcements = 0;

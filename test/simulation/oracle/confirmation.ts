@@ -8,11 +8,12 @@ type Decided = { readonly slot: number; readonly says: Said; readonly since: Spa
 const BADNESS: Readonly<Record<Said, number>> = { active: 0, degraded: 1, error: 2 };
 
 /**
- * "`confirm_after`: so many decided slots in a row must say `error` (or `degraded`) before the status changes;
- * `recover_after` likewise for the way back. Slots of `unknown` neither count nor end the row. The incident's begin is the
- * first slot of the row."
+ * "`confirm_after`: so many decided slots in a row must say `error` (or `degraded`) before
+ * the status changes; `recover_after` likewise for the way back. Slots of `unknown`
+ * neither count nor end the row. The incident's begin is the first slot of the row."
  *
- * "Slots that are worse than the status, and differ, make it the least bad that they say", and likewise for the way back.
+ * "Slots that are worse than the status, and differ, make it
+ * the least bad that they say", and likewise for the way back.
  */
 export class Confirmation {
   #slots: Decided[] = [];

@@ -2,7 +2,10 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 
 export type RegionsWithAgents = { hadAgentWithin24h(region: Region): boolean };
 
-/** "The electorate is the monitor's regions that had an agent within 24 h, each from the first slot it was given." */
+/**
+ * "The electorate is the monitor's regions that had an agent
+ * within 24 h, each from the first slot it was given."
+ */
 export class Electorate {
   readonly #presence: RegionsWithAgents;
   /** Regions that were given a decided slot. `given`: regions that were given any slot, decided or not. */

@@ -10,8 +10,8 @@ const QUIET_MS = 3_000;
 const LONGEST_MS = 60_000;
 const NOT_AGAIN_MS = 600_000;
 /**
- * The end of each hold may be late by this time, ms. The later holds of the ten minutes are then shorter by as
- * much.
+ * The end of each hold may be late by this time, ms. The
+ * later holds of the ten minutes are then shorter by as much.
  */
 const TIMER_MS = 100;
 
@@ -28,8 +28,8 @@ type Hold = {
 };
 
 /**
- * The times in which nothing is announced about the monitor, because the results that are read are old (decision
- * 0151).
+ * The times in which nothing is announced about the monitor,
+ * because the results that are read are old (decision 0151).
  */
 export class Holds {
   #hold: Hold | null = null;
@@ -60,8 +60,8 @@ export class Holds {
   }
 
   /**
-   * Whether all channels must know the status: the last hold ended more than `timerMs` ago, by which its end may
-   * be late.
+   * Whether all channels must know the status: the last hold
+   * ended more than `timerMs` ago, by which its end may be late.
    */
   isOver({ monotonic }: Now, timerMs: number): boolean {
     return this.#hold === null || monotonic > this.#hold.until + timerMs;

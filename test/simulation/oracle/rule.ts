@@ -3,7 +3,10 @@ import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Quorum } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
-/* The rule of the verdict. It is written from the sentences of the decisions, not from the code that it judges. */
+/*
+ * The rule of the verdict. It is written from the sentences
+ * of the decisions, not from the code that it judges.
+ */
 
 /** The last vote of a region. */
 export type Vote = {

@@ -10,7 +10,7 @@ const PAINTED = `new Promise((resolve) => {
 /** Scripts that block the painting of the page, by its markup. */
 const BLOCKING = /\/(?:times|status-page)\.[^/]*\.js$/;
 
-/** From now on, the scripts of the page arrive after it was painted, as on a slow line. */
+/** Delays the scripts of the page from now on until it was painted, as on a slow connection. */
 export async function holdScripts(page: Page): Promise<void> {
   await page.route(
     (url) => url.pathname.endsWith('.js') && !BLOCKING.test(url.pathname),

@@ -4,7 +4,9 @@ import type { RunOptions } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { HEIGHT, type View, viewOf, WIDTHS } from '../browser.ts';
 
-/** The compressed file is half as large, and is sent to the browser for each page. */
+/**
+ * The source of axe-core. The minified file is half as large, and it is sent to the browser for each page.
+ */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const UNREACHABLE = readFileSync(new URL('unreachable.js', import.meta.url), 'utf8');
@@ -44,20 +46,23 @@ export async function pageProblems(page: Page): Promise<string[]> {
   for (const [index, width] of [...WIDTHS.slice(first), ...WIDTHS.slice(0, first)].entries()) {
     if (width !== now) await page.setViewportSize({ width, height: HEIGHT });
     const problems = await misplaced(page);
-    // The theme of one width is the first one of the next.
+    // The last theme of one width is the first theme of the next width.
     if (hasScript)
       problems.push(...(await violationsIn(page, index % 2 === 0 ? themes : themes.toReversed())));
     found.push(...problems.map((problem) => `${width} px: ${problem}`));
   }
   if (hasScript) {
     await page.emulateMedia({ colorScheme: theme });
-    // The elements that these inspections have moved.
+    // Drops the elements that these inspections have moved.
     await shiftsOf(page);
   }
   return found;
 }
 
-/** By how much the content of the page is wider than the window, in a line; empty: it fits. */
+/**
+ * A line that says by how much the content of the page is wider
+ * than the window. The list is empty if the content fits.
+ */
 export async function overflowOf(page: Page): Promise<string[]> {
   const px = await page.evaluate<number>(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',

@@ -142,6 +142,7 @@ const BODIES: Readonly<Record<string, (world: World, ids: Ids) => Promise<Body[]
     { title: 'b', impact: 'down', page_ids: [await world.page()] },
     { title: 'c', page_ids: [await world.page()] },
   ],
+  post_incidents_id_acknowledge: async () => [{ note: 'Größe' }, {}],
   post_incidents_incident_id_updates: updates,
   put_incidents_incident_id_updates_id: updates,
   post_maintenance_windows: windows,
@@ -153,7 +154,11 @@ const BODIES: Readonly<Record<string, (world: World, ids: Ids) => Promise<Body[]
   post_workspaces: async () => [{ name: World.unique() }, { name: World.unique() }],
 };
 
-/** @throws Error for an operation with a body and without an entry above: add one, and it is tested */
+/**
+ * Returns the valid bodies of an operation.
+ *
+ * @throws Error for an operation that has a body and no entry above. Add an entry for it
+ */
 export async function bodiesOf(id: string, world: World, ids: Ids): Promise<readonly Body[]> {
   const make = BODIES[id];
   if (make === undefined) throw new Error(`test/support/contract/bodies.ts has no body for ${id}`);

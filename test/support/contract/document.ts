@@ -12,22 +12,22 @@ export type Parameter = {
 export type Operation = {
   readonly id: string;
   readonly method: Method;
-  /** `/v1/monitors/{id}` */
+  /** Path like `/v1/monitors/{id}`. */
   readonly path: string;
   readonly isPublic: boolean;
   readonly parameters: readonly Parameter[];
-  /** Schema of the JSON body; null: the operation takes none. */
+  /** Schema of the JSON body; null: the operation takes no body. */
   readonly body: Json | null;
   /** Answers by status, with references resolved. */
   readonly answers: ReadonlyMap<number, DocumentedAnswer>;
 };
 
 export type DocumentedAnswer = {
-  /** Null: no body. */
+  /** Media type of the body; null: the answer has no body. */
   readonly contentType: string | null;
   /** JSON pointer to the body's schema in the document. */
   readonly schema: string | null;
-  /** Names of the headers it may carry, in lower case. */
+  /** Names of the headers that the answer may have, in lower case. */
   readonly headers: readonly string[];
 };
 
@@ -81,7 +81,7 @@ function documentedAnswer(document: Json, place: readonly string[]): DocumentedA
   };
 }
 
-/** A schema, with its reference resolved if it is one. */
+/** Returns the schema; if it is a reference, the schema to which it refers. */
 export function resolved(document: Json, schema: Json): Json {
   return typeof schema.$ref === 'string' ? (at(document, stepsOf(schema.$ref)) as Json) : schema;
 }
@@ -90,7 +90,7 @@ export function at(document: Json, steps: readonly string[]): unknown {
   return steps.reduce<unknown>((inner, step) => (inner as Json | undefined)?.[step], document);
 }
 
-/** RFC 6901, after `#/`. */
+/** The steps of a reference: a JSON pointer (RFC 6901) after `#/`. */
 export function stepsOf(reference: string): string[] {
   return reference
     .slice(2)

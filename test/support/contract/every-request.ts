@@ -16,11 +16,11 @@ const VALUES = 4;
 export type Requested = { readonly request: string; readonly status: number; readonly ms: number };
 
 /**
- * Sends every valid request that the API documents, with each query parameter and with the cursors of its
- * answers, and requests each page of the dashboard and each document of a status page.
+ * Sends every valid request that the API documents, with each query parameter and with the cursors
+ * of its answers. Also requests each page of the dashboard and each document of a status page.
  *
- * @param api with the sample company
- * @param statusPath of a public status page
+ * @param api an API with the sample company
+ * @param statusPath path of a public status page
  */
 export async function requestEverything(api: RunningApi, statusPath: string): Promise<Requested[]> {
   const world = World.ofOperator(api);

@@ -11,19 +11,22 @@ export type Answer = {
 
 const PROBLEM = '/components/schemas/Problem';
 
-/** `isReader`: secrets must not be shown; `mayFail`: something behind the API was broken on purpose. */
+/**
+ * The conditions of a request. `isReader`: its token may not read
+ * secrets. `mayFail`: a part behind the API was broken on purpose.
+ */
 type Circumstances = { readonly isReader?: boolean; readonly mayFail?: boolean };
 
 /** Compares answers with the document. */
 export class Judge {
   readonly #ajv: Ajv2020.default;
   readonly #document: Json;
-  /** Statuses seen, by operation. */
+  /** Statuses of the answers so far, by operation. */
   readonly seen = new Map<string, Set<number>>();
 
   constructor({ document }: Contract) {
     this.#document = document;
-    // Each schema judges only some hundred values: generating better code for it takes longer than it saves.
+    // Each schema judges only some hundred values, so optimizing its code would take longer than it saves.
     this.#ajv = new Ajv2020.default({ strict: false, allErrors: true, code: { optimize: false } });
     addFormats.default(this.#ajv);
     this.#ajv.addSchema({ ...document, $id: 'contract' });
@@ -67,8 +70,8 @@ export class Judge {
   }
 
   /**
-   * The place of the schema at a pointer. Without it, Ajv would compile a referenced schema again for each
-   * reference.
+   * Returns a reference to the schema at a pointer. Without it, Ajv
+   * would compile a referenced schema again for each reference.
    */
   #referred(pointer: string): string {
     const schema = at(this.#document, stepsOf(`#${pointer}`)) as Json | undefined;

@@ -1,6 +1,6 @@
 import { SECRET } from '../channel-samples.ts';
 
-/** A request's body, or something else in its place. */
+/** A text that is sent in place of a request's valid body. */
 export type Mutation = {
   readonly name: string;
   readonly body: string | Uint8Array;
@@ -64,7 +64,7 @@ function changed(valid: object, members: readonly string[]): Mutation[] {
   ];
 }
 
-/** The same one level deeper: members of blocks and of the first entry of a list. */
+/** Makes such bodies one level deeper: for members of blocks, and of the first entry of a list. */
 function inner(name: string, value: unknown, text: (name: string, value: string) => string): Mutation[] {
   const isList = Array.isArray(value);
   const object: unknown = isList ? value[0] : value;
@@ -81,7 +81,7 @@ function pair(name: string, value: string): string {
   return `${JSON.stringify(name)}:${value}`;
 }
 
-/** Bodies that are no JSON, not svc's JSON, or not declared as JSON. */
+/** Makes bodies that are no JSON, are not JSON that svc accepts, or are not declared as JSON. */
 function broken(text: string): Mutation[] {
   const type = (value: string | undefined) => ({ 'content-type': value });
   return [

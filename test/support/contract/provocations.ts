@@ -3,7 +3,7 @@ import { type RunningApi, startApi } from '../api.ts';
 import type { Answer } from './judge.ts';
 import { World } from './world.ts';
 
-/** Requests for answers that no mutation causes, by operation and status. */
+/** A request for an answer that no mutation causes. */
 type Provocation = (world: World) => Promise<Answer>;
 
 /** Name of a monitor without anything to replay. */
@@ -69,6 +69,8 @@ export const PROVOCATIONS: Readonly<Record<string, Readonly<Record<number, Provo
       return usedKeyTwice(world, path, [body, { ...body, text: 'b' }]);
     },
   },
+  post_incidents_id_acknowledge: { 409: ofEndedIncident('acknowledge', {}) },
+  post_incidents_id_unacknowledge: { 409: ofEndedIncident('unacknowledge') },
   post_maintenance_windows: {
     async 409(world) {
       const times = { starts_at: '2026-01-02T00:00:00Z', ends_at: '2026-01-02T01:00:00Z' };
@@ -137,7 +139,7 @@ export const PROVOCATIONS: Readonly<Record<string, Readonly<Record<number, Provo
   },
 };
 
-/** Documented statuses that no request leads to. */
+/** Documented statuses that no request causes, each with the reason, by operation. */
 export const UNPROVOKED: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   get_healthz: { 500: 'it does nothing that could fail' },
 };
@@ -147,11 +149,21 @@ function absent(path: string, body: object): Provocation {
   return (world) => world.send({ method: 'POST', path, body });
 }
 
-/** Two different requests with one key. */
+/** Sends two different requests with the same idempotency key. */
 async function usedKeyTwice(world: World, path: string, bodies: readonly [object, object]): Promise<Answer> {
   const headers = { 'idempotency-key': World.unique() };
   await world.send({ method: 'POST', path, body: bodies[0], headers });
   return world.send({ method: 'POST', path, body: bodies[1], headers });
+}
+
+/** An action on an incident that has ended. */
+function ofEndedIncident(action: string, body?: object): Provocation {
+  return async (world) => {
+    const told = { title: 'a', page_ids: [await world.page()], state: 'resolved', text: 'a' };
+    const id = await world.made('/v1/incidents', told);
+    const path = `/v1/incidents/${id}/${action}`;
+    return world.send({ method: 'POST', path, ...(body === undefined ? {} : { body }) });
+  };
 }
 
 function usedKey(path: string, body: object): Provocation {
@@ -202,7 +214,7 @@ async function declaredGroup(world: World): Promise<string> {
   return `${page}/component-groups/${await world.declared('svc_status_page_component_group', { page_id })}`;
 }
 
-/** The API with everything behind it failing in this way. */
+/** Starts an API whose parts behind it all fail with this error. */
 export async function failingApi(error: Error): Promise<RunningApi> {
   const fails = new Proxy(() => undefined, {
     get: () => fails,

@@ -54,6 +54,8 @@ const SUBJECTS: Readonly<Record<string, (world: World) => Promise<Ids>>> = {
   }),
   '/v1/status-pages/{page_id}/subscribers/{id}': (world) => world.subscriber(),
   '/v1/incidents/{id}': async (world) => ({ id: (await world.incident()).incident_id ?? '' }),
+  '/v1/incidents/{id}/acknowledge': async (world) => ({ id: (await world.incident()).incident_id ?? '' }),
+  '/v1/incidents/{id}/unacknowledge': async (world) => ({ id: (await world.incident()).incident_id ?? '' }),
   '/v1/incidents/{incident_id}/updates': async (world) => ({
     incident_id: (await world.incident()).incident_id ?? '',
   }),
@@ -67,7 +69,11 @@ async function monitor(world: World): Promise<Ids> {
   return { id: await world.checkedMonitor() };
 }
 
-/** @throws Error for a path that has ids and no entry above: add one, and it is tested */
+/**
+ * Creates the objects that the ids of a path name.
+ *
+ * @throws Error for a path that has ids and no entry above. Add an entry for it
+ */
 export async function subjectOf({ path }: Operation, world: World): Promise<Ids> {
   if (!path.includes('{')) return {};
   const make = SUBJECTS[path];

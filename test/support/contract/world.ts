@@ -10,9 +10,15 @@ import { addResults } from '../recorded-results.ts';
 import { VALID } from '../resources.ts';
 import type { Answer } from './judge.ts';
 
-/** A connection that was not used for this long is not used again: the API ends it after 5 s, ms. */
+/**
+ * Time without use after which a connection is not used
+ * again, ms. The API ends a connection after 5 s without use.
+ */
 const UNUSED_MS = 1_000;
-/** A longer body has a connection of its own: the API may answer before it has come, and then ends the connection. */
+/**
+ * Length above which a body has a connection of its own, characters. The API may
+ * answer a long body before all of it has come, and then ends the connection.
+ */
 const LONG_BODY = 4_096;
 
 /** Keeps connections open, because opening one takes as much CPU time as an answer of the API. */
@@ -45,8 +51,8 @@ const CONNECTIONS = new KeptConnections();
 export const endConnections = (): void => CONNECTIONS.endUnused(0);
 
 /**
- * Sends a request. `fetch` takes more CPU time than the API, and there are thousands of requests. Like
- * `fetch`, it sets the host itself.
+ * Sends a request. `fetch` is not used, because it takes more CPU time than the API, and
+ * there are thousands of requests. Like `fetch`, this function sets the host itself.
  */
 async function answered(
   url: string,
@@ -111,13 +117,16 @@ export class World {
     return new World(api, Number(id), token ?? '', reader ?? '');
   }
 
-  /** A text that is used once. */
+  /** Returns a text that no other call returns. */
   static unique(): string {
     World.#made += 1;
     return `unique-${World.#made}`;
   }
 
-  /** Sends a request with the write token and JSON. `headers` replace these; undefined removes one. */
+  /**
+   * Sends a request with the write token and JSON. `headers`
+   * replace the default headers; undefined removes a header.
+   */
   async send({ method, path, body, headers = {} }: Sent): Promise<Answer> {
     const text = typeof body === 'object' && !(body instanceof Uint8Array) ? JSON.stringify(body) : body;
     const all = {
@@ -146,7 +155,7 @@ export class World {
     return this.made('/v1/monitors', { type: 'tcp', ...VALID.svc_tcp_monitor, otlp_endpoint });
   }
 
-  /** A channel whose address has no listener. */
+  /** Creates a channel whose address has no listener. */
   async notification(): Promise<string> {
     const headers = [{ key: 'X-Key', value: `${SECRET}-header` }];
     return this.made('/v1/notifications', {
@@ -167,7 +176,7 @@ export class World {
     return this.made('/v1/status-pages', { title: 'a', slug, custom_domain: `here.${slug}.example` });
   }
 
-  /** A page and a subscriber of its news. */
+  /** Creates a page, and a subscriber of its news. */
   async subscriber(): Promise<Ids> {
     const page_id = await this.page();
     const recipient = { pageId: Number(page_id), address: 'ada@example.com', language: 'en' };
@@ -194,7 +203,7 @@ export class World {
     return { page_id, id: await this.made(`/v1/status-pages/${page_id}/components`, body) };
   }
 
-  /** An incident that people wrote, and its first update. */
+  /** Creates an incident that people write, and its first update. */
   async incident(): Promise<Ids> {
     const { page_id = '', id: component = '' } = await this.component();
     const update = { state: 'investigating', text: 'a', component_ids: [component] };
@@ -204,7 +213,7 @@ export class World {
     return { incident_id, id: latest_update.id };
   }
 
-  /** A maintenance window of a monitor, a page and a component. */
+  /** Creates a maintenance window for a monitor, a page and a component. */
   async window(): Promise<string> {
     const { page_id = '', id: component = '' } = await this.component();
     return this.made('/v1/maintenance-windows', {
@@ -222,7 +231,7 @@ export class World {
     return this.made('/v1/tokens', { name: World.unique(), scope: 'read' });
   }
 
-  /** A delivery that is in the ledger, with an attempt. */
+  /** Creates a delivery that is in the ledger, with an attempt. */
   async delivery(
     state: 'delivered' | 'dead' = 'dead',
     of: { notification?: string; monitor?: string } = {},
@@ -271,7 +280,7 @@ export class World {
     });
   }
 
-  /** A monitor with a result, a transition and votes. */
+  /** Creates a monitor with a result, a change of status and votes. */
   async checkedMonitor(): Promise<string> {
     const id = await this.monitor();
     const now = this.api.clock.wall();
@@ -298,7 +307,7 @@ export class World {
     return id;
   }
 
-  /** An object that the declared file owns. */
+  /** Creates an object that the declared file owns. */
   async declared(kind: ResourceKind, more: object = {}): Promise<string> {
     const parsed = parseResource(kind, { ...VALID[kind], ...more }, 'api');
     if (!parsed.ok) throw new Error(`${kind} is not valid: ${JSON.stringify(parsed.issues)}`);

@@ -113,31 +113,31 @@ export class KeptSlots implements SlotEvents {
 export class TestAgent {
   readonly id: string;
   readonly region: Region;
-  /** Distinguishes its processes. */
+  /** Random id of the process of the agent. */
   readonly boot: string;
   readonly #bus: Bus;
   readonly #subscription: BusSubscription;
-  /** Every job that it was sent. */
+  /** Every job that was sent to the agent. */
   readonly offers: CheckJob[] = [];
-  /** Every batch of jobs. */
+  /** Every batch of jobs that was sent to the agent. */
   readonly batches: JobBatch[] = [];
   held: [monitor: number, slot: number][] = [];
-  /** Number of jobs that it was sent. */
+  /** Number of jobs that were sent to the agent. */
   offered = 0;
   /**
    * Whether {@link offers} and {@link batches} are kept, and every job is validated. Otherwise only the first
    * job of each batch is validated.
    */
   remembers = true;
-  /** Whether it takes jobs; false: they are lost. */
+  /** Whether the agent takes jobs; false: jobs are lost. */
   takes = true;
   isDraining = false;
   capacity = 100;
-  /** The newest message's first job must begin within this time after its slot, ms. */
+  /** Time after its slot within which the first job of the newest message must begin, ms. */
   startWithinMs = Number.POSITIVE_INFINITY;
-  /** The same for the newest job of each monitor. */
+  /** Time after its slot within which the newest job of each monitor must begin, ms. */
   readonly startWithinMsOf = new Map<number, number>();
-  /** The load that it reports about the checks that it began. */
+  /** The load that the agent reports about the checks that it began. */
   load: Pick<Heartbeat, 'begun' | 'late' | 'behind'> = {};
   onOffer: () => void = () => {};
 

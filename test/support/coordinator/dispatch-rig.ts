@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { Dispatch, type DispatchParts } from '../../../packages/coordinator/src/checks/dispatch.ts';
 import { JobTokens } from '../../../packages/coordinator/src/checks/job-tokens.ts';
@@ -32,9 +32,9 @@ export type RigOptions<B extends Bus, C extends Clock> = {
   newest?: Record<number, number>;
   /** Slots up to these are not about the present attributes, by monitor. */
   floors?: Record<number, number>;
-  /** Newest slot of a clock that was ahead. */
+  /** Newest slot, if a clock that was ahead has given it. */
   ahead?: number;
-  /** Left out: real ones. */
+  /** The tokens of jobs; left out: real tokens. */
   tokens?: DispatchParts['tokens'];
 };
 
@@ -63,7 +63,7 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
     this.monitors = new DeclaredMonitors(monitors);
     const slots = new Map(Object.entries(newest).map(([id, slot]) => [Number(id), slot]));
     this.slotClock = new SlotClock(clock, newestOf(slots), log, ahead ?? null);
-    this.presence = new RegionPresence({ store, clock, log, regions: REGIONS });
+    this.presence = new RegionPresence({ store, clock, log });
     this.dispatch = new Dispatch({
       shard: 0,
       bus,

@@ -29,7 +29,10 @@ function count(results: readonly StoredResult[]): Counted {
   return counted;
 }
 
-/** A summary from all stored results and transitions, one by one. Latencies in ascending order. */
+/**
+ * Makes a summary from all stored results and changes of
+ * status, one by one. Its latencies are in ascending order.
+ */
 export async function naiveSummary(
   recording: Recording,
   monitorId: number,
@@ -61,7 +64,7 @@ export async function naiveSummary(
   };
 }
 
-/** A summary in the same form. It has the sums of the histogram instead of latencies. */
+/** Converts counts to the same form, with the sums of the histogram instead of latencies. */
 export function countsOf({ passed, degraded, failed, notRun, latency }: OutcomeCounts) {
   return { passed, degraded, failed, notRun, latencies: latency.reduce((sum, many) => sum + many, 0) };
 }

@@ -10,7 +10,7 @@ import { OtlpReceiver } from '../otlp-receiver.ts';
 import { liveMonitor } from './dispatch-parts.ts';
 
 export const INTERVAL_MS = 60_000;
-/** Points of a monitor that was not checked yet: one for each status that it may have. */
+/** Number of points of a monitor that was not checked yet: one for each status that it may have. */
 export const POINTS = 4;
 /** Everything that the test closes at its end. */
 export const closing: (() => unknown)[] = [];

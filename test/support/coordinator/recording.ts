@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { closesIncidents } from '../../../packages/coordinator/src/alerts/registry.ts';
 import type { ResultMessage } from '../../../packages/coordinator/src/checks/events.ts';
@@ -65,8 +65,8 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
 type Facts = Partial<CheckResult> & { outcome: Outcome };
 
 /**
- * A recorder over a real database, with a clock that stands still. `restart` opens it again, as
- * after a crash: uncommitted data is gone.
+ * A recorder over a real database, with a clock that stands still. `restart`
+ * opens the database again, as after a crash: uncommitted data is gone.
  */
 export class Recording {
   /** A clock that stands still, unless the recording was opened with a real one. */
@@ -88,14 +88,14 @@ export class Recording {
   onRead: (results: readonly CheckResult[]) => void = () => {};
   /** The error with which commits fail while it is set. */
   commitFailure: Error | null = null;
-  /** Happens once, while the next batch is evaluated and not yet written. */
+  /** Called once, while the next batch is evaluated and not yet written. */
   duringNextWrite: (() => void) | null = null;
-  /** Instant up to which hours are rolled up, epoch ms; none are at first. */
+  /** Instant up to which hours are rolled up, epoch ms; 0: no hour is. */
   rollups = { claimedUntil: 0 };
-  /** The maintenance windows: those of the rows at the start, with the changes since. */
+  /** The maintenance windows: the stored windows at the start, with the changes since then. */
   maintenance!: MaintenanceHold;
   sequence = 0;
-  /** The newest slot of a clock that was ahead, as the next start finds it. */
+  /** The newest slot that a clock which was ahead has given, as the next start finds it. */
   aheadSlot: number | null = null;
   #database!: TestDatabase;
   #version = 0;
@@ -105,7 +105,7 @@ export class Recording {
   constructor(realClock: Clock | null) {
     this.#realClock = realClock;
     const had = new Set<Region>(THREE);
-    this.presence = { had, regions: REGIONS, hadAgentWithin24h: (region) => had.has(region) };
+    this.presence = { had, hadAgentWithin24h: (region) => had.has(region) };
   }
 
   static async open(realClock: Clock | null = null): Promise<Recording> {
@@ -174,7 +174,7 @@ export class Recording {
     return this.#database.copy();
   }
 
-  /** As {@link restart}, from a database that has lost all commits since {@link copy}. */
+  /** Restarts like {@link restart}, from a database that has lost all commits since {@link copy}. */
   async restartFromCopy(): Promise<void> {
     const { recorder } = this;
     await this.store.close();
@@ -268,7 +268,11 @@ export class Recording {
     return id;
   }
 
-  /** @param at the window is over from then on, epoch ms */
+  /**
+   * Ends a window.
+   *
+   * @param at end of the window, epoch ms
+   */
   async endWindow(id: number, at: number): Promise<void> {
     await this.store.transaction((tx) => endWindow(tx, id, at));
     await this.#applyWindow(id);
@@ -293,7 +297,7 @@ export class Recording {
     await this.recorder.declare([{ kind: 'maintenance', windowId, window }], 0);
   }
 
-  /** One stream message with one result. */
+  /** Makes a message of the stream with one result. */
   message(monitorId: number, slot: number, region: Region, facts: Facts): ResultMessage {
     this.sequence += 1;
     const result: CheckResult = {
@@ -336,7 +340,7 @@ export class Recording {
     await this.recorder.flushed();
   }
 
-  /** Opens the present slot, and makes the regions report in this order. */
+  /** Opens the present slot, and lets the regions report in this order. */
   async slot(monitorId: number, outcomes: Partial<Record<Region, Facts | Outcome>>): Promise<number> {
     const slot = this.clock.wall();
     const regions = Object.keys(outcomes) as Region[];
@@ -357,7 +361,9 @@ export class Recording {
     }
   }
 
-  /** The recorded results, by slot, monitor and region. Those of what is being written are among them. */
+  /**
+   * The recorded results, ordered by slot, monitor and region. Results that are being written are included.
+   */
   results(): Promise<StoredResult[]> {
     return this.store.transaction(({ db }) => storedResults({ read: db }));
   }

@@ -9,7 +9,9 @@ import { TEST_IDS } from '../test-ids.ts';
 /** One attempt, as a receiver sees it. */
 export type Sent = { readonly kind: string; readonly alert: Alert; readonly context: SendContext };
 
-/** A deliverer over the stored channels, on the clock of the store, whose receivers answer by `answer`. */
+/**
+ * Makes a deliverer over the stored channels, with the clock of the store. The receivers answer by `answer`.
+ */
 export function scriptedDeliverer(
   { store, secrets, clock }: ConfiguredStore,
   answer: (sent: Sent) => SendResult | Promise<SendResult>,
@@ -51,7 +53,7 @@ export function scriptedChannel(
   return attributes as never;
 }
 
-/** Creates it and returns its id. */
+/** Creates a scripted channel and returns its id. */
 export function createScriptedChannel(
   { configuration, workspaceId }: ConfiguredStore,
   kind: ScriptedKind,
@@ -62,7 +64,7 @@ export function createScriptedChannel(
   );
 }
 
-/** An alert about a monitor that may not exist; each monitor has one incident. */
+/** Makes an alert about a monitor, which need not exist. Each monitor has one incident. */
 export function alertAbout(monitorId: number, status: AlertStatus, more: Partial<Alert> = {}): Alert {
   return {
     monitor: {

@@ -9,7 +9,7 @@ import fc from 'fast-check';
 
 type Json = Record<string, unknown>;
 
-/** The kind of texts: any, or texts that people write in one line. */
+/** Generates the texts of resources: any texts, or texts that people write in one line. */
 export type Texts = fc.Arbitrary<string>;
 
 /**

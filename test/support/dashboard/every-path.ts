@@ -3,9 +3,11 @@ import { ChangeFeed } from '@svc/coordinator/dashboard/scripts/change-feed.ts';
 import type { RunningApi } from '../api.ts';
 import { silentLog } from '../configured-store.ts';
 
-/** Answers for scripts, which are no pages. */
+/** Paths that answer scripts, and are no pages. */
 const NO_PAGES = ['/events', '/palette'];
-/** Other paths for kinds whose first object has no such page: the operator's token cannot be revoked. */
+/**
+ * Paths for kinds whose first object has no such page. For example, the operator's token cannot be revoked.
+ */
 const OTHER_PATHS: Readonly<Record<string, string>> = {
   '/tokens/{id}/revoke': '/tokens/2/revoke',
   '/incidents/{incident_id}/updates/{id}': '/incidents/2/updates/2',

@@ -56,7 +56,7 @@ async function give(page: Page, name: string, control: Control, values: readonly
   else await input.fill(values[0] ?? '');
 }
 
-/** A box is off if the resource has no value for it, whatever the form began with. */
+/** Clears every box for which the resource has no value, whatever the form began with. */
 async function uncheckOthers(page: Page, wanted: ReadonlySet<string>): Promise<void> {
   const boxes = page.locator('.resource-form input[type="checkbox"]:checked');
   const names = await boxes.evaluateAll((all) => all.map((box) => String(Reflect.get(box, 'name'))));

@@ -4,7 +4,10 @@ type Fields = Readonly<Record<string, string | readonly string[]>>;
 
 export type Opened = { readonly status: number; readonly location: string | null; readonly text: string };
 
-/** A visitor of the dashboard without a browser: it keeps its cookie, and sends forms as a browser without script does. */
+/**
+ * A visitor of the dashboard without a browser. It keeps its
+ * cookie, and sends forms as a browser without scripts does.
+ */
 export class DashboardSession {
   readonly #url: string;
   readonly #cookie: string;
@@ -14,7 +17,11 @@ export class DashboardSession {
     this.#cookie = cookie;
   }
 
-  /** @param authorization of the session's token; default: the operator's token */
+  /**
+   * Opens a session.
+   *
+   * @param authorization header with the token of the session; default: the operator's token
+   */
   static async open(
     api: Pick<RunningApi, 'url' | 'operator'>,
     { authorization = `Bearer ${api.operator}` }: Record<string, string> = {},

@@ -7,7 +7,7 @@ import { startConfined } from './confined.ts';
 import { type Dist, sharedDist } from './dist.ts';
 import { LoopbackNetwork, Machine } from './machine.ts';
 
-/** What the helper `receiver-process.ts` has got. */
+/** The requests that the helper `receiver-process.ts` has got. */
 type Received = { readonly regions: string[]; readonly alerts: unknown[] };
 
 /** A running unit of a machine. */
@@ -33,7 +33,11 @@ export class Company {
     return new Company(network, dist, context);
   }
 
-  /** @param hosts the names that it can resolve, as in `/etc/hosts` */
+  /**
+   * Makes a machine.
+   *
+   * @param hosts the names that the machine can resolve, in the format of `/etc/hosts`
+   */
   machine(hosts = '127.0.0.1 nats.example.com'): Machine {
     const machine = new Machine(this.network, this.#dist.folder);
     this.#context.onTestFinished(() => machine.remove());
@@ -42,8 +46,8 @@ export class Company {
   }
 
   /**
-   * Runs the commands of a page, and starts and stops the units that they tell systemd to. Returns svc's own
-   * services that it started, when they are ready.
+   * Runs the commands of a page. Starts and stops the units that the commands tell systemd
+   * to start and stop. Returns the services of svc that were started, when they are ready.
    */
   async follow(machine: Machine, lines: readonly string[]): Promise<LoggedProcess[]> {
     const services: LoggedProcess[] = [];
@@ -75,7 +79,7 @@ export class Company {
     await untilReady(child);
   }
 
-  /** Keeps a unit for {@link Company.end}. It ends with the test. */
+  /** Keeps a unit for {@link Company.end}. The unit ends with the test. */
   #note(machine: Machine, name: string, unit: Unit): void {
     this.#context.onTestFinished(async () => {
       await unit.end('SIGKILL');
@@ -83,7 +87,7 @@ export class Company {
     this.#units.set(machine, (this.#units.get(machine) ?? new Map<string, Unit>()).set(name, unit));
   }
 
-  /** A helper process of the test, in the network of the machines. */
+  /** Starts a helper process of the test, in the network of the machines. */
   async helper(file: string, ...args: readonly string[]): Promise<void> {
     const started = await this.network.start(process.execPath, join(ROOT, file), ...args);
     this.#context.onTestFinished(() => started.close());

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 type ComposeService = { readonly [member: string]: unknown };
 type Services = Record<string, ComposeService>;
 
-/** A sequence that replaces the one of the extended service: `!override`. */
+/** A sequence that replaces the sequence of the extended service: `!override`. */
 class Override {
   readonly items: readonly unknown[];
   constructor(items: readonly unknown[]) {
@@ -20,7 +20,9 @@ const OVERRIDE = {
   resolve: (sequence: { toJSON(): unknown[] }) => new Override(sequence.toJSON()),
 };
 
-/** The services of several compose files, of which a later one adds to the earlier, by the rules of Compose. */
+/**
+ * Merges the services of several compose files by the rules of Compose. A later file adds to earlier files.
+ */
 export function mergedServices(...files: readonly string[]): Services {
   let merged: Services = {};
   for (const file of files) {

@@ -6,11 +6,11 @@ import { guardProcess } from '../../../deploy/local/guard.ts';
 /** A process, as a file for a service manager or a container engine describes it. */
 export type Confinement = {
   readonly command: readonly string[];
-  /** Its whole environment except `PATH`. */
+  /** The whole environment of the process except `PATH`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly uid: number;
   readonly gid: number;
-  /** Octal; default: 022. */
+  /** File mode creation mask, octal; default: 022. */
   readonly umask?: string;
   /** Folder that becomes `/`, read-only. */
   readonly root: string;
@@ -20,7 +20,7 @@ export type Confinement = {
   readonly mounts?: readonly Mount[];
   /** Empty writable folders. */
   readonly temporary?: readonly string[];
-  /** Process whose network it uses; left out: the one of this machine. */
+  /** Id of the process whose network is used; left out: the network of this machine. */
   readonly networkOf?: number;
 };
 
@@ -31,7 +31,7 @@ export type Mount = {
   readonly isFile?: boolean;
 };
 
-/** Set by service managers and container engines. */
+/** The `PATH` that service managers and container engines set. */
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** Why a process cannot be confined here; null: it can. */
@@ -49,8 +49,9 @@ export function whyNotConfined(): string | null {
 }
 
 /**
- * Starts the process in a mount namespace of its own: with the root folder read-only, as the user, without a
- * capability and without a way to get one. It ends with the process that started it. Its id is that of the program.
+ * Starts the process in a mount namespace of its own, as the user, with a
+ * read-only root folder. The process has no capability and cannot get one.
+ * It ends with the process that started it. Its id is that of the program.
  */
 export function startConfined(confinement: Confinement): ChildProcess {
   const { environment, networkOf } = confinement;
@@ -68,7 +69,7 @@ export function startConfined(confinement: Confinement): ChildProcess {
 
 const OF_KERNEL = ['proc', 'dev', 'sys'];
 
-/** The targets of mounts must exist before the root becomes read-only. */
+/** Makes the targets of mounts. They must exist before the root becomes read-only. */
 function makeMountPoints({ root, mounts = [], temporary = [], overMachine = [] }: Confinement): void {
   for (const folder of [...OF_KERNEL, ...temporary, ...overMachine])
     mkdirSync(join(root, folder), { recursive: true });

@@ -45,13 +45,13 @@ export function stagesOf(containerfile: string): Stage[] {
 export type ImageBuild = {
   /** Text of the Containerfile. */
   readonly containerfile: string;
-  /** The repository. */
+  /** Folder of the repository, which is the build context. */
   readonly context: string;
-  /** Replaces `dist/` of the build context. */
+  /** Folder that replaces `dist/` of the build context. */
   readonly dist: string;
   /** Folder for the images. */
   readonly out: string;
-  /** The Node of the base image. */
+  /** Path of the Node of the base image. */
   readonly node: string;
 };
 
@@ -121,7 +121,7 @@ function copy(build: ImageBuild, root: string, rest: string, earlier: ReadonlyMa
   for (const name of names) {
     if (from !== undefined) {
       const { root: source } = earlier.get(from) ?? { root: '' };
-      // Keeps owners and modes, as engines do between stages.
+      // The copy keeps owners and modes, as engines do between stages.
       run('cp', ['-a', `${join(source, 'built', name)}/.`, target]);
       continue;
     }
@@ -174,7 +174,7 @@ function run(command: string, args: readonly string[]): void {
   if (status !== 0) throw new Error(`${command} failed: ${stderr}`);
 }
 
-/** Bytes of the files of a folder. */
+/** Total size of the files of a folder, bytes. */
 export function sizeOf(folder: string): number {
   const { stdout } = spawnSync('du', ['--summarize', '--bytes', folder], { encoding: 'utf8' });
   return Number.parseInt(stdout, 10);
@@ -191,7 +191,10 @@ export type ContainerOptions = {
   readonly networkOf?: number;
 };
 
-/** A container with a read-only root. Engines give it the names of the machine; `hosts` is such a file. */
+/**
+ * Makes a container with a read-only root. Engines give a container
+ * the names of the machines; `hosts` is a file with such names.
+ */
 export function containerOf(image: Image, options: ContainerOptions, hosts: string): Confinement {
   const { environment, command = image.entrypoint, mounts, ...rest } = options;
   return {
@@ -207,6 +210,6 @@ export function containerOf(image: Image, options: ContainerOptions, hosts: stri
   };
 }
 
-/** The text of a file of the repository. */
+/** The text of the Containerfile in a checkout of the repository. */
 export const containerfileIn = (repository: string): string =>
   readFileSync(join(repository, 'deploy/container/Containerfile'), 'utf8');

@@ -17,7 +17,10 @@ export function objectsIn(manifest: string): KubernetesObject[] {
   return parseAllDocuments(manifest).map((document) => document.toJS() as KubernetesObject);
 }
 
-/** The objects of the files that a kustomization lists, without those that it makes itself. */
+/**
+ * The objects of the files that a kustomization lists. Objects
+ * that the kustomization itself generates are left out.
+ */
 export function listedObjects(folder: string): KubernetesObject[] {
   const { resources } = parse(readFileSync(join(folder, 'kustomization.yaml'), 'utf8')) as {
     resources: string[];

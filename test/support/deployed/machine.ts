@@ -36,7 +36,11 @@ export class LoopbackNetwork {
     });
   }
 
-  /** The standard output of a program in this network. @throws Error with what it wrote when it fails */
+  /**
+   * Runs a program in this network. Returns its standard output.
+   *
+   * @throws Error with the program's output when it fails
+   */
   async run(command: string, ...args: readonly string[]): Promise<string> {
     const child = spawn('nsenter', [`--net=/proc/${this.pid}/ns/net`, '--', command, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -50,7 +54,10 @@ export class LoopbackNetwork {
     return out;
   }
 
-  /** Starts a program in this network, which writes a line once it is ready. */
+  /**
+   * Starts a program in this network. Resolves when the
+   * program has written a line, which means that it is ready.
+   */
   async start(command: string, ...args: readonly string[]): Promise<{ close(): Promise<void> }> {
     const child = spawn('nsenter', [`--net=/proc/${this.pid}/ns/net`, '--', command, ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -83,15 +90,15 @@ const REPOSITORY = '/srv/svc';
 const WRITABLE = ['etc', 'usr/lib/svc', 'usr/lib/sysusers.d', 'usr/local/bin', 'var/lib', 'run', 'tmp'];
 
 /**
- * A machine to install svc on, made of folders over this one. It has this machine's programs, and Node 24 as
- * `/usr/bin/node`. Writes to `/etc`, `/var/lib`, `/run` and `/usr/lib/svc` stay in its own folder. systemd does not run
- * there; {@link Machine.start} does its work.
+ * A machine to install svc on, made of folders over this machine. It has this machine's programs,
+ * and Node 24 as `/usr/bin/node`. Writes to `/etc`, `/var/lib`, `/run` and `/usr/lib/svc` stay in
+ * a folder of its own. systemd does not run on it; {@link Machine.start} does its work.
  */
 export class Machine {
-  /** Its own files. */
+  /** Folder with the machine's own files. */
   readonly root: string;
   readonly #folder: string;
-  /** For commands, which write to folders of the root. */
+  /** The root for commands, which write to folders of the root. */
   readonly #shellRoot: string;
   readonly #network: LoopbackNetwork;
   readonly #dist: string;
@@ -115,8 +122,8 @@ export class Machine {
   /**
    * Runs a line of a page as root, in the repository, with the network of the machine.
    *
-   * @returns its standard output
-   * @throws Error with what it wrote when it fails
+   * @returns standard output of the line
+   * @throws Error with the output when the line fails
    */
   async shell(line: string): Promise<string> {
     const child = startConfined({
@@ -159,7 +166,7 @@ export class Machine {
   }
 }
 
-/** Sockets and pipes of this machine are no settings. */
+/** Whether the file is a plain file or folder. Sockets and pipes of this machine are no settings. */
 function isPlain(path: string): boolean {
   const found = lstatSync(path);
   return found.isFile() || found.isDirectory() || found.isSymbolicLink();

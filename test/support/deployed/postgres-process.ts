@@ -1,4 +1,7 @@
-/** A PostgreSQL server in a network of the test's own, with a database `svc`. Its address is written to the named file. */
+/**
+ * A process with a PostgreSQL server in a network of the test's own, with
+ * a database `svc`. It writes the address of the server to the named file.
+ */
 import { writeFileSync } from 'node:fs';
 import { startPostgres } from '../postgres-server.ts';
 

@@ -1,6 +1,6 @@
 /**
- * A receiver of OTLP and of alerts on port 4318 of a network of the test's own. `GET /received` lists the regions that
- * sent points, and the alerts that were posted to `/alerts`.
+ * A receiver of OTLP and of alerts on port 4318 of a network of the test's own. `GET
+ * /received` lists the regions that sent points, and the alerts that were posted to `/alerts`.
  */
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
@@ -31,7 +31,7 @@ createServer(async (request, response) => {
     const region = attributes.find(({ key }) => key === 'svc.region')?.value.stringValue;
     if (region !== undefined) regions.add(region);
   }
-  // In the encoding of the request; an empty message of protobuf has no bytes.
+  // The answer has the encoding of the request. An empty message of protobuf has no bytes.
   const type = request.headers['content-type'] ?? '';
   response.writeHead(200, { 'content-type': type }).end(type === 'application/json' ? '{}' : '');
 }).listen(4318, '127.0.0.1', () => process.stdout.write('ready\n'));

@@ -29,11 +29,14 @@ const OBEYED: ReadonlySet<string> = new Set([
   'AmbientCapabilities',
 ]);
 
-/** Directives that change nothing in how these programs are started, or that only the manager itself can apply. */
+/**
+ * Directives that change nothing in how these programs
+ * are started, or that only the manager itself can apply.
+ */
 const OF_MANAGER =
   /^(?:Type|Exec(?:Reload)|WorkingDirectory|Restart(?:Sec)?|TimeoutStopSec|KillSignal|LimitNOFILE|(?:Protect|Private|Restrict)\w+|ProcSubset|RemoveIPC|LockPersonality|MemoryDenyWriteExecute|SystemCall\w+)$/;
 
-/** First of the account numbers that systemd gives to dynamic users. */
+/** The first account number that systemd gives to dynamic users. */
 const DYNAMIC_USER = 61_184;
 
 /** The directives of a section, in the order of the texts: a unit and its drop-ins. */
@@ -45,7 +48,7 @@ export function directivesOf(section: string, ...texts: readonly string[]): Dire
       current = /^\[(\w+)\]$/.exec(line)?.[1] ?? current;
       const [, key, value] = /^(\w+)=(.*)$/.exec(line) ?? [];
       if (current !== section || key === undefined || value === undefined) continue;
-      // An empty value removes the earlier ones.
+      // An empty value removes the earlier values.
       found.set(key, value === '' ? [] : [...(found.get(key) ?? []), value]);
     }
   }

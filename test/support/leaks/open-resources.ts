@@ -33,18 +33,18 @@ const HANDLES: Readonly<Record<string, string>> = {
   MESSAGEPORT: 'a message port',
 };
 
-/** Frames that are kept; the innermost ones are Node's own. */
+/** Number of frames that are kept. The innermost frames are Node's own. */
 const FRAMES = 30;
 /**
- * There are many timers, and few frames of Node make one. Recording the frames takes a large part of a
- * timer's cost.
+ * Number of frames that are kept for a timer. It is smaller, because there are many timers, and
+ * recording the frames takes a large part of a timer's cost. Few frames of Node make a timer.
  */
 const FRAMES_OF_TIMER = 16;
 
 /**
- * The resources that this process opens and does not close: handles (also those that keep no process alive), timers
- * that keep it alive, threads, and files by their descriptors. Resources that existed at the start, and those that
- * only wait for the garbage collector, do not count.
+ * The resources that this process opens and does not close: handles (also those that keep no
+ * process alive), timers that keep it alive, threads, and files by their descriptors. Resources
+ * that existed at the start, and those that only wait for the garbage collector, do not count.
  */
 export class OpenResources {
   readonly #made = new Map<Key, Made>();
@@ -52,13 +52,13 @@ export class OpenResources {
 
   constructor() {
     createHook({
-      // There are many promises, and they are not resources.
+      // Promises are not tracked, because there are many, and they are not resources.
       trackPromises: false,
       init: (id, type, _trigger, resource) => this.#init(id, type, resource),
       destroy: (id) => this.#closed(id),
     }).enable();
     subscribe('worker_threads', (message) => this.#thread((message as { worker: Worker }).worker));
-    // Their handles are made later, with stacks that do not show the caller.
+    // The handles of these servers are made later, with stacks that do not show the caller.
     subscribe('tracing:net.server.listen:asyncStart', (message) =>
       this.#server((message as { server: Server }).server),
     );
@@ -70,8 +70,8 @@ export class OpenResources {
   }
 
   /**
-   * The resources that were opened since and are not closed within `graceMs`. The end of a connection takes time to
-   * reach the other side.
+   * Returns the resources that were opened since `before` and are not closed
+   * within `graceMs`. The end of a connection takes time to reach the other side.
    */
   async leftSince(before: ReadonlySet<unknown>, graceMs: number): Promise<Left[]> {
     const until = performance.now() + graceMs;
@@ -133,7 +133,7 @@ export class OpenResources {
   }
 }
 
-/** Formatted only where it is shown. */
+/** Records the present stack. The stack is formatted only if it is shown. */
 function stackHere(frames = FRAMES): Error {
   const before = Error.stackTraceLimit;
   Error.stackTraceLimit = frames;
@@ -155,12 +155,12 @@ function ownFrames(made: Error): string[] {
 
 const OF_THE_RUNNER = /node_modules\/(@?vitest|tinypool|birpc)/;
 
-/** The runner's own time-outs and its channel to the main process. */
+/** Whether the resource belongs to the test runner: its time-outs, and its channel to the main process. */
 function isOfTheRunner([innermost = '']: readonly string[]): boolean {
   return OF_THE_RUNNER.test(innermost);
 }
 
-/** A thread has some ports of its own. The thread itself is reported. */
+/** Whether the resource is a port of a thread. Only the thread itself is reported. */
 function isOfThread(made: Error): boolean {
   return /new Worker \(node:/.test(made.stack ?? '');
 }

@@ -1,9 +1,9 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** Where systemd-resolved and others like it listen. */
+/** The address at which systemd-resolved and similar programs listen. */
 const ADDRESS = '127.0.0.53';
-/** A response, SERVFAIL; recursion was desired and is available (RFC 1035 section 4.1.1). */
+/** Flags of a response: SERVFAIL, recursion desired and available (RFC 1035, section 4.1.1). */
 const SERVFAIL = 0x8182;
 
 /**

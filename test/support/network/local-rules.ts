@@ -1,6 +1,6 @@
 /**
- * Probes of targets that this machine's own routes and addresses do not let it reach, in a network namespace of its
- * own. `OwnNetwork` starts it; it prints a line for each step.
+ * Probes targets that this machine's own routes and addresses do not let it reach, in a network
+ * namespace of its own. `OwnNetwork` starts this program. It prints a line for each step.
  */
 import { writeFileSync } from 'node:fs';
 import { createDnsProbe } from '@svc/agent/probes/dns/probe.ts';
@@ -26,7 +26,8 @@ const parts = {
 };
 const http = createHttpProbe(parts);
 const tcp = createTcpProbe(parts);
-const context = { timeoutMs: 1_000, signal: new AbortController().signal };
+// Every attempt fails at once. The time-out only ends one that hangs.
+const context = { timeoutMs: 60_000, signal: new AbortController().signal };
 
 function said({ outcome, reason, errorMessage }: ProbeOutcome): string[] {
   return [`${reason ?? outcome}: ${errorMessage}`];

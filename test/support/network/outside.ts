@@ -1,7 +1,7 @@
 /**
- * The world beyond the gateway, as a process in a network namespace of its own: a web server at every
- * address, and a name server that a story can remove. It sends `ready`, obeys messages of the form
- * {@link Order}, and sends `done` after each.
+ * The world beyond the gateway, as a process in a network namespace of its own: a web
+ * server at every address, and a name server that a story can remove. The process sends
+ * `ready`, obeys messages of the form {@link Order}, and sends `done` after each message.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';

@@ -64,12 +64,12 @@ export class OwnNetwork {
   }
 }
 
-/** `ip` with these words, in this namespace. */
+/** Runs `ip` with these words, in this namespace. */
 export function ip(command: string): void {
   execFileSync('ip', command.split(' '), { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** The same in the namespace of a process. */
+/** Runs `ip` with these words, in the namespace of a process. */
 export function ipIn(pid: number, command: string): void {
   execFileSync('nsenter', ['--net', `--target=${pid}`, 'ip', ...command.split(' ')], {
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -17,9 +17,10 @@ require('node:dgram').createSocket('udp4').bind(53, '127.0.0.1', () =>
 `;
 
 /**
- * Runs a command of `svc` in such a network, where the system searches for a name for minutes.
+ * Runs a command of `svc` in a network whose only name server
+ * never answers. The system searches for a name for minutes there.
  *
- * @param folder for files
+ * @param folder folder for files
  */
 export async function svcBesideSilentNameServer(
   folder: string,

@@ -1,6 +1,6 @@
 /**
- * The whole service in a network namespace of its own, behind a gateway to another one, while its network
- * fails in every way. `OwnNetwork` starts it; it prints a line for each step.
+ * Runs the whole service in a network namespace of its own, behind a gateway to another namespace, while
+ * its network fails in every way. `OwnNetwork` starts this program. It prints a line for each step.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -73,7 +73,7 @@ function layCables(): void {
   linkUp();
 }
 
-/** What goes away with the link comes back with it. */
+/** Sets the link up again, with the addresses and routes that went away with it. */
 function linkUp(): void {
   ip('link set up0 up');
   ip('addr replace fd77::2/64 dev up0 nodad');
@@ -161,7 +161,7 @@ class Story {
       async () => (await this.#haveAllBeenChecked(from, checks)) && (await this.#havePassed(from, passing)),
     );
     await this.#service.until(() => this.#receiver.requests.length >= this.#told + awaited);
-    // Decided statuses are announced.
+    // The wait ends when all decided statuses are announced.
     await this.#service.until(async () => (await this.#service.query(WAITING)).length === 0);
     let sick: string[] = [];
     await this.#service.until(async () => {

@@ -6,14 +6,22 @@ import { dnsCheck, tcpCheck } from '../scripted-probe.ts';
 
 /** The facts about one kind of probe that the suites of all kinds use. */
 type KindUnderTest<K extends CheckKind> = {
-  /** @param target host and port; kinds without a port take the host only */
+  /**
+   * Makes a check.
+   *
+   * @param target host and port; kinds without a port use only the host
+   */
   readonly check: (target: { host: string; port: number }) => CheckOf<K>;
   /**
-   * `target`: it connects to the target, through the guard of the operator's rules. `name-server`: it asks name servers
-   * about the target. The operator chose them, so the rules do not apply.
+   * The server that the probe asks. `target`: the probe connects to the target, through
+   * the guard of the operator's rules. `name-server`: the probe asks name servers about
+   * the target. The operator chose them, so the rules do not apply to them.
    */
   readonly asks: 'target' | 'name-server';
-  /** Whether the target hears something before it answers. A connection is the whole answer to a TCP check. */
+  /**
+   * Whether the target gets data before it answers. For a
+   * TCP check, the connection itself is the whole answer.
+   */
   readonly speaks: boolean;
   /** Parts of the latency of a check that passes at a literal address. */
   readonly phases: readonly (keyof Phases)[];
@@ -23,7 +31,7 @@ type KindUnderTest<K extends CheckKind> = {
   readonly nonsense: { readonly host: string; readonly says: RegExp };
 };
 
-/** A new kind of check adds its line here, and obeys every rule of `every-kind.test.ts`. */
+/** The kinds of check. A new kind adds its line here, and must obey every rule of `every-kind.test.ts`. */
 const KINDS_UNDER_TEST: { readonly [K in keyof Probes]: KindUnderTest<K> } = {
   http: {
     check: ({ host, port }) => httpCheck({ url: `http://${host}:${port}/` }),

@@ -36,8 +36,8 @@ const resolver = fixedResolver({ 'two.test': ['127.0.0.3', '127.0.0.1'], localho
 const egress = createEgressGuard({ base: 'agent', deny: [], allow: [] });
 
 /**
- * The real probes against targets on loopback, with every ending of an attempt that takes a path of its own in
- * the code.
+ * The real probes against targets on loopback, with every ending
+ * of an attempt that takes a path of its own in the code.
  */
 export async function startEndings(): Promise<Endings> {
   const closing: (() => Promise<void>)[] = [];
@@ -140,7 +140,7 @@ function httpBy(parts: Partial<HttpProbeParts>): HttpEnding {
       probe.run({ ...httpCheck({ url, ...given }), ...{ ballast } }, lasting(timeoutMs, signal));
 }
 
-/** The agent stops a turn after the attempt has begun. */
+/** Ends the attempt by a stop of the agent, one turn after the attempt has begun. */
 function stopped(http: HttpEnding, url: string): Ending {
   return (ballast) => {
     const stop = new AbortController();
@@ -149,7 +149,7 @@ function stopped(http: HttpEnding, url: string): Ending {
   };
 }
 
-/** A dial does not know its check: the ballast hangs on its resolver. */
+/** Makes a dial. The ballast is attached to its resolver, because a dial does not know its check. */
 function dialling(uri: string, timeoutMs = LONG_MS): Ending {
   return (ballast) =>
     createTcpProbe({ resolver: { ...resolver, ...{ ballast } }, egress }).run(
@@ -158,7 +158,7 @@ function dialling(uri: string, timeoutMs = LONG_MS): Ending {
     );
 }
 
-/** The signal of an agent that goes on: all attempts have the same. */
+/** The signal of an agent that is never stopped. All attempts share it. */
 const neverStopped = new AbortController().signal;
 
 function lasting(timeoutMs: number, signal = neverStopped): ProbeContext {

@@ -1,11 +1,11 @@
 /**
- * Makes attempts that end in every way. Prints a line of JSON for each way, with the part of the attempts that is
- * kept:
+ * Makes attempts that end in every way. Prints a line of JSON
+ * for each way, with the part of the attempts that is kept:
  *
  *     node --expose-gc --min-semi-space-size=16 test/support/retention/main.ts
  *
- * It is a process of its own, because the watch of the tests for leaks (decision 0232) keeps the stacks of timers
- * and sockets, and with a stack the attempt that made them.
+ * It is a process of its own, because the watch of the tests for leaks (decision 0232)
+ * keeps the stacks of timers and sockets, and with a stack the attempt that made them.
  */
 import { randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -25,15 +25,19 @@ export type Left = {
 
 const ATTEMPTS = 32;
 const AT_ONCE = 8;
-/** Size of the object that each attempt holds. V8 puts much larger objects into the old generation at once. */
+/**
+ * Size of the object that each attempt holds. V8 puts much larger objects into the old generation at once.
+ */
 const BALLAST_BYTES = 100 * 1_024;
-/** Number of full collections, one in each turn, after which an attempt that is still alive counts as kept. */
+/**
+ * Number of full collections, one in each turn, after which an attempt that is still alive counts as kept.
+ */
 const COLLECTIONS = 10;
 
 const gc = globalThis.gc;
 if (gc === undefined) throw new TypeError('needs --expose-gc');
 
-/** Makes `count` attempts, some at once, and calls `ended` after those. */
+/** Makes `count` attempts, several at once, and calls `ended` after each group. */
 async function attempt(
   end: Ending,
   count: number,
@@ -48,14 +52,17 @@ async function attempt(
   };
   for (let made = 0; made < count; made += AT_ONCE) {
     await Promise.all(Array.from({ length: AT_ONCE }, one));
-    // What was destroyed closes in the next turn.
+    // Destroyed sockets close in the next turn.
     await turn();
     ended?.();
   }
   return outcomes;
 }
 
-/** Objects that outlive two collections of the young generation move to the old one. */
+/**
+ * Measures the part of the attempts that moves to the old generation.
+ * Objects that outlive two collections of the young generation move there.
+ */
 async function shareMoved(end: Ending): Promise<number> {
   gc?.();
   const before = oldGenerationBytes();
@@ -68,7 +75,10 @@ function oldGenerationBytes(): number {
   return getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')?.space_used_size ?? 0;
 }
 
-/** The young generation's collections do not clear such references, so this takes attempts of its own. */
+/**
+ * Counts the attempts that outlive full collections. It makes attempts of its
+ * own, because collections of the young generation do not clear weak references.
+ */
 async function countKept(end: Ending): Promise<{ kept: number; outcomes: Set<string> }> {
   const references: WeakRef<Ballast>[] = [];
   const outcomes = await attempt(end, ATTEMPTS, {
@@ -86,7 +96,7 @@ async function countKept(end: Ending): Promise<{ kept: number; outcomes: Set<str
 
 const endings = await startEndings();
 for (const [name, end] of Object.entries(endings.byName)) {
-  // The first ones load modules and authorities.
+  // The first attempts load modules and authorities.
   await attempt(end, AT_ONCE);
   const moved = await shareMoved(end);
   const { kept, outcomes } = await countKept(end);

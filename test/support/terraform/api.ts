@@ -1,7 +1,10 @@
 import { type RunningApi, startApi } from '../api.ts';
 import type { Body } from './runner.ts';
 
-/** Its clock stands still, so requests that count against the default rate limit would count for ever. */
+/**
+ * Starts an API without a rate limit. Its clock stands still, so
+ * requests that count against the default limit would count for ever.
+ */
 export function startApiWithoutLimit(): Promise<RunningApi> {
   return startApi({ rate: { perSecond: 1_000, atOnce: 1_000_000 } });
 }

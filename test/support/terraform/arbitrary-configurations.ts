@@ -4,7 +4,7 @@ import { type TerraformObject, type TerraformValue, UNKNOWN } from '@svc/terrafo
 import fc from 'fast-check';
 import { CHANNEL_SAMPLES } from '../channel-samples.ts';
 
-/** Valid texts by attribute; by kind and attribute where that decides the form. */
+/** Valid texts, by attribute. If the kind decides the form of the text, by kind and attribute. */
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
   quorum: ['majority', 'any', 'all', '1', '28'],
   name: ['a', 'Prüfung – 検査', ' with blanks '],
@@ -61,7 +61,7 @@ export function partlyUnknown(kind: ResourceKind): fc.Arbitrary<TerraformObject>
 
 function blurred(value: TerraformValue): fc.Arbitrary<TerraformValue> {
   const unknown = { weight: 1, arbitrary: fc.constant<TerraformValue>(UNKNOWN) };
-  // An omitted member is known to be absent. Only the top of an object never becomes unknown.
+  // An omitted member is known to be absent. At the top of an object, such a member never becomes unknown.
   if (value === null) return fc.constant(null);
   if (Array.isArray(value)) {
     const members = fc.tuple(...(value as TerraformValue[]).map(blurred));
@@ -132,13 +132,13 @@ function textsFor({ oneOf, references }: Value, name: string, kind: string): rea
   return texts;
 }
 
-/** A range without an upper end is that of milliseconds, where fractions are allowed. */
+/** Generates numbers in a range. A range without an upper end is in milliseconds, and allows fractions. */
 function numbers({ minimum = 0, maximum }: Value): fc.Arbitrary<number> {
   if (maximum === undefined) return fc.constantFrom(0, 0.1, 0.5, 1_000, Number.MAX_SAFE_INTEGER);
   return fc.oneof(fc.constantFrom(minimum, maximum), fc.integer({ min: minimum, max: maximum }));
 }
 
-/** What the rules over several attributes leave of it. */
+/** Changes a configuration so that it obeys the rules over several attributes. */
 function withinRules({ kind, blocks }: ResourceDefinition, config: TerraformObject): TerraformObject {
   switch (kind) {
     case 'svc_notification': {

@@ -96,6 +96,7 @@ export const SAMPLES: readonly Sample[] = [
         provider_type: [channel, channel],
         monitor_ids: [[monitor('http'), monitor('dns')], [monitor('tcp')], []],
         group_alerts: [false, true],
+        notify_unknown: [false, true],
         [channel]: channelValues(CHANNEL_SAMPLES[channel]) as unknown as [unknown, unknown],
       },
     }),
@@ -163,7 +164,10 @@ export const SAMPLES: readonly Sample[] = [
   },
 ];
 
-/** Blocks: the first of everything, then one attribute after the other changed. */
+/**
+ * Returns blocks. The first one has the first value of each
+ * attribute. In each of the others, one attribute has another value.
+ */
 function channelValues(attributes: Values): unknown[] {
   const first = Object.fromEntries(Object.entries(attributes).map(([name, [value]]) => [name, value]));
   const changed = Object.entries(attributes).flatMap(([name, [, ...others]]) =>
@@ -176,7 +180,7 @@ function channelValues(attributes: Values): unknown[] {
   return [[first], ...changed, ...fewer];
 }
 
-/** The body with the first value of everything. */
+/** Returns the body with the first value of each attribute and block. */
 export function firstBody({ values }: Sample): Body {
   return Object.fromEntries(Object.entries(values).map(([name, [value]]) => [name, value]));
 }

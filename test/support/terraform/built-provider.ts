@@ -21,7 +21,10 @@ export type BuiltProvider = {
   readonly command: PluginCommand;
 };
 
-/** Where the providers of a run keep what Node has compiled. Terraform starts one several times for each command. */
+/**
+ * Folder in which the providers of a run keep Node's compile cache.
+ * Terraform starts a provider several times for each command.
+ */
 export const COMPILED = { NODE_COMPILE_CACHE: join(tmpdir(), 'compiled') };
 
 /** The provider for all tests of a run. */

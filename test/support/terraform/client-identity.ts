@@ -2,7 +2,10 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 
 export type Identity = { readonly certificate: string; readonly key: string };
 
-/** A certificate and key as Terraform makes them for each plug-in: P-521, an authority of its own, for localhost. */
+/**
+ * Makes a certificate and key as Terraform makes them for each
+ * plug-in: with P-521, as an authority of its own, for localhost.
+ */
 export function clientIdentity(): Identity {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-521' });
   // Common name and organization.

@@ -2,11 +2,11 @@ import type { Body } from './runner.ts';
 import type { SchemaBlock, ValueType } from './wire-schema.ts';
 
 /**
- * A body of literal values by its schema, as the provider gets it: with every attribute and block, and values of their
- * types.
+ * A body of literal values by its schema, as the provider gets
+ * it: with every attribute and block, and values of their types.
  *
- * @throws Error for a body that the schema does not allow. Terraform itself reports that, so its tests need the
- *   real one.
+ * @throws Error for a body that the schema does not allow.
+ *   Terraform itself reports that, so its tests need the real one.
  */
 export function decodedBody(body: Body, { attributes, blocks }: SchemaBlock): Body {
   for (const name of Object.keys(body)) {

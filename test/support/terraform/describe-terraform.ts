@@ -9,7 +9,10 @@ import { byDevOverrides, byReattach, TerraformWorkspace } from './terraform-work
 export type Terraform = {
   readonly binary: string;
   provider(): BuiltProvider;
-  /** A workspace in which one process of the provider serves all commands, where its environment is not a special one. */
+  /**
+   * Makes a workspace. One process of the provider serves
+   * all of its commands, unless the environment is special.
+   */
   workspace(options: WorkspaceOptions): Promise<TerraformWorkspace>;
 };
 
@@ -18,14 +21,14 @@ export const TERRAFORM = terraformBinary();
 /** The reason for which tests that need the real binary are skipped. */
 export const WITHOUT_TERRAFORM = 'no terraform on PATH nor in SVC_TEST_TERRAFORM';
 
-/** Tests with the real Terraform. Where there is none, they are skipped by name. */
+/** Describes tests with the real Terraform. If there is none, they are skipped by name. */
 export function describeTerraform(title: string, suite: (terraform: Terraform) => void): void {
   if (TERRAFORM === null) console.warn(`${title}: ${WITHOUT_TERRAFORM}, skipped`);
   describe.skipIf(TERRAFORM === null)(`${title} (terraform)`, () => {
     const binary = TERRAFORM ?? '';
     let built: BuiltProvider | null = null;
     let debug: Promise<DebugProvider> | null = null;
-    // Tests dispose of their workspaces themselves, but for those that fail.
+    // Workspaces that are open. Tests dispose of their workspaces themselves, except tests that fail.
     const opened: TerraformWorkspace[] = [];
     const provider = () => {
       if (built === null) throw new Error('the provider is built before the tests of a suite');
@@ -42,7 +45,8 @@ export function describeTerraform(title: string, suite: (terraform: Terraform) =
       binary,
       provider,
       workspace: async (options) => {
-        // One process for all commands is several times faster; an environment needs a new one each.
+        // One process of the provider for all commands is several times
+        // faster. A special environment needs a new process for each command.
         if (options.environment === undefined) debug ??= startDebugProvider(provider().command);
         const reattach = (await debug)?.reattach ?? '';
         const installed =

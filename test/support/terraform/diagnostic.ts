@@ -3,9 +3,9 @@ export type Diagnostic = {
   readonly severity: 'error' | 'warning';
   readonly summary: string;
   readonly detail: string;
-  /** Of the resource or data source concerned. */
+  /** Address of the resource or data source that the message is about. */
   readonly address?: string;
-  /** Within its configuration. */
+  /** Path of the attribute within the configuration of the resource. */
   readonly path?: readonly (string | number)[];
 };
 

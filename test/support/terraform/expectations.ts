@@ -10,7 +10,7 @@ export function errorsOf({ diagnostics }: { readonly diagnostics: readonly Diagn
   );
 }
 
-/** Applies without errors. */
+/** Applies the configuration, and expects no errors. */
 export async function apply(
   workspace: TerraformWorkspace,
   configuration?: Configuration,
@@ -20,7 +20,7 @@ export async function apply(
   expect(errorsOf(await workspace.apply()), why).toEqual([]);
 }
 
-/** The actions of the next apply; the plan has no errors. */
+/** Returns the actions of the next apply, and expects a plan without errors. */
 export async function changesIn(workspace: TerraformWorkspace, why = ''): Promise<readonly Change[]> {
   const planned = await workspace.plan();
   expect(errorsOf(planned), why).toEqual([]);
@@ -31,7 +31,7 @@ export async function expectNothingToDo(workspace: TerraformWorkspace, why = '')
   expect(await changesIn(workspace, why), why).toEqual([]);
 }
 
-/** Applies without errors, and a second plan is empty. */
+/** Applies the configuration, and expects no errors and an empty second plan. */
 export async function applyForGood(
   workspace: TerraformWorkspace,
   configuration: Configuration,

@@ -12,20 +12,22 @@ export type PluginCommand = { readonly file: string; readonly args: readonly str
 
 export const COOKIE = 'd602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2';
 
-/** A plug-in process that has said where it listens. */
+/** A plug-in process that has written its handshake line. */
 export type RunningPlugin = ServedPlugin & {
   readonly process: ChildProcess;
-  /** What it wrote to stderr so far. */
+  /** Lines that the process has written to stderr so far. */
   readonly log: readonly string[];
-  /** Instants just before the start of the process and at its handshake line, by `performance.now()`. */
+  /** Instants by `performance.now()`: just before the start of the process, and at its handshake line. */
   readonly startedAt: number;
   readonly answeredAt: number;
 };
 
-/** Terraform waits 60 seconds for the line. */
+/** Time for which Terraform waits for the handshake line, ms. */
 const HANDSHAKE_MS = 60_000;
 
-/** For TMPDIR of one plug-in: one that is killed leaves the directory of its socket behind. */
+/**
+ * Makes a folder for the TMPDIR of one plug-in. A killed plug-in leaves the directory of its socket behind.
+ */
 export async function temporaryFolder(): Promise<{ path: string; remove(): Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), 'svc-tmp-'));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };

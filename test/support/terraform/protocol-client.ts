@@ -13,16 +13,16 @@ type WireDiagnostic = { severity?: number; summary?: string; detail?: string; at
 type WireAnswer = { diagnostics: WireDiagnostic[] };
 
 const CAPABILITIES = { deferralAllowed: false, writeOnlyAttributesAllowed: true };
-/** Terraform sets none that matters (256 MiB). */
+/** Maximum size of a message, bytes. Terraform's own limit is as high that it does not matter (256 MiB). */
 const MAXIMUM_MESSAGE_BYTES = 256 * 1024 ** 2;
 
 /** A listening plug-in, with the credentials of its client. */
 export type ServedPlugin = {
-  /** For gRPC: `unix:/path` or `host:port`. */
+  /** Address for gRPC: `unix:/path` or `host:port`. */
   readonly target: string;
   readonly serverCertificate: string;
   readonly client: Identity;
-  /** Resolves when it has stopped. */
+  /** Resolves when the plug-in has stopped. */
   readonly ended: Promise<unknown>;
 };
 

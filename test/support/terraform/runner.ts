@@ -8,7 +8,7 @@ export type Configuration = {
   readonly data?: Readonly<Record<string, Readonly<Record<string, Body>>>>;
   readonly import?: readonly { readonly to: string; readonly id: string }[];
   readonly output?: Readonly<Record<string, { readonly value: unknown; readonly sensitive?: boolean }>>;
-  /** Arguments of the provider block, over those of the workspace. */
+  /** Arguments of the provider block. They override the arguments of the workspace. */
   readonly provider?: { readonly svc: Body };
 };
 
@@ -19,13 +19,13 @@ export type Planned = { readonly changes: readonly Change[]; readonly diagnostic
 
 export type Applied = { readonly diagnostics: readonly Diagnostic[] };
 
-/** Attributes by address, `data.` addresses too. */
+/** Attributes by the address of the resource or data source (`data.…`). */
 export type State = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 export type WorkspaceOptions = {
   /** Arguments of the provider block. */
   readonly provider: Body;
-  /** Seen by the provider beside PATH. */
+  /** Environment of the provider, in addition to PATH. */
   readonly environment?: Readonly<Record<string, string>>;
 };
 

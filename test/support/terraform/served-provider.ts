@@ -4,7 +4,10 @@ import { svcProvider } from '@svc/terraform-provider/svc-provider.ts';
 import { clientIdentity } from './client-identity.ts';
 import { ProtocolClient } from './protocol-client.ts';
 
-/** The provider of this tree behind its gRPC server, in this process; the client's end is the server's. */
+/**
+ * Serves the provider of this checkout behind its gRPC
+ * server, in this process. The server ends with its client.
+ */
 export async function servedProvider(): Promise<ProtocolClient> {
   const client = clientIdentity();
   const ended = Promise.withResolvers<void>();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The real Terraform: `SVC_TEST_TERRAFORM`, else the one on PATH, else null. */
+/** Path of the real Terraform: `SVC_TEST_TERRAFORM`, or else the program on PATH, or else null. */
 export function terraformBinary(): string | null {
   const named = process.env.SVC_TEST_TERRAFORM;
   if (named !== undefined && named !== '') return named;
@@ -28,7 +28,10 @@ export type CommandResult = {
 
 export type RunningCommand = {
   readonly pid: number;
-  /** Its process group, as a terminal's Ctrl-C reaches it: Terraform and the plug-ins. */
+  /**
+   * Sends a signal to the process group of the command, like
+   * Ctrl-C in a terminal: to Terraform and the plug-ins.
+   */
   signal(name: NodeJS.Signals): void;
   /** Resolves when stdout holds the text. */
   said(text: string): Promise<void>;

@@ -19,7 +19,7 @@ import { type CommandResult, type RunningCommand, startTerraform } from './terra
 
 /** How Terraform finds the provider. */
 export type Installation = {
-  /** Of the file that `TF_CLI_CONFIG_FILE` names. */
+  /** Content of the file that `TF_CLI_CONFIG_FILE` names. */
   readonly cliConfiguration: string;
   readonly environment: Readonly<Record<string, string>>;
   /** Whether `terraform init` chooses the provider, with this version constraint. */
@@ -71,7 +71,7 @@ type Line = {
 
 const FILE = 'main.tf.json';
 
-/** A folder of its own with the real Terraform working in it. */
+/** A folder in which the real Terraform works. */
 export class TerraformWorkspace {
   readonly folder: string;
   readonly #binary: string;
@@ -256,7 +256,7 @@ function parsed<T>(text: string, stderr: string): T {
   }
 }
 
-/** `import` has no `-json`: its errors are wrapped between bars. */
+/** Reads the errors of `import`, which has no `-json`: they are wrapped between bars. */
 function printedErrors(text: string, address: string): Diagnostic[] {
   const printed = text.replace(/^[╷╵│] ?/gm, '').trim();
   const errors = printed.split(/^(?=Error: )/m).filter((each) => each.startsWith('Error: '));

@@ -25,7 +25,10 @@ function typedMembers(
   );
 }
 
-/** Numbers may be given as texts, as in Terraform; a number that a double cannot hold stays exact. */
+/**
+ * Converts a value to its type. Numbers may be given as texts, as
+ * in Terraform. A number that a double cannot hold stays exact.
+ */
 function typed(type: ValueType, value: unknown): TerraformValue {
   if (type !== 'number' || value === null || value === UNKNOWN) return value as TerraformValue;
   const number = Number(value);

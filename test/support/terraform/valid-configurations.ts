@@ -171,7 +171,7 @@ const ROWS: readonly ValidRow[] = [
   ['svc_status_page_component_group', 'the longest name', { name: x(256) }],
 ];
 
-/** The neighbours of the invalid configurations: the values at the bounds, and every choice. */
+/** Valid configurations that are close to the invalid ones: the values at the bounds, and every choice. */
 export const VALID_CONFIGURATIONS: readonly ConfigurationCase[] = ROWS.map(([type, name, members]) => ({
   of: 'resource',
   type,

@@ -1,4 +1,4 @@
-/** As Terraform writes types in JSON. */
+/** A type, as Terraform writes it in JSON. */
 export type ValueType =
   | 'string'
   | 'number'
@@ -52,7 +52,11 @@ type WireNestedBlock = {
 };
 export type WireSchema = { version?: bigint; block: WireBlock };
 
-/** @throws Error for what Terraform refuses in a schema, or what this client does not know */
+/**
+ * Reads a schema.
+ *
+ * @throws Error for a schema that Terraform refuses, or that this client does not know
+ */
 export function schemaOf({ version, block }: WireSchema): ResourceSchema {
   return { version: BigInt(version ?? 0), ...blockOf(block) };
 }

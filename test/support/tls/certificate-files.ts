@@ -16,7 +16,7 @@ export function certificateFiles() {
     authority: written('authority.pem', TEST_AUTHORITY),
     certificate: written('certificate.pem', TRUSTED.cert),
     key: written('key.pem', TRUSTED.key),
-    /** Of another certificate. */
+    /** Path of the key of another certificate. */
     otherKey: written('other-key.pem', SELF_SIGNED.key),
     remove: () => rmSync(folder, { recursive: true }),
   };

@@ -24,12 +24,12 @@ OQ9up+BpGbQ6MVPsGx/p+9e6FzDasqjZX0ESZ4HmNq5myxbiQjTxDJsc
 `;
 
 /**
- * `ciphers`, if OpenSSL would not serve the certificate otherwise; `ecdhCurve`: the groups that the server
- * accepts.
+ * A certificate with its key. `ciphers`: set if OpenSSL would not serve the
+ * certificate otherwise. `ecdhCurve`: the groups that the server accepts.
  */
 export type TestCertificate = { key: string; cert: string; ciphers?: string; ecdhCurve?: string };
 
-/** For localhost, secure.test, 127.0.0.1 and ::1, until 2120. */
+/** A certificate for localhost, secure.test, 127.0.0.1 and ::1, valid until 2120. */
 export const TRUSTED: TestCertificate = {
   key: KEY,
   cert: `-----BEGIN CERTIFICATE-----
@@ -47,7 +47,7 @@ MEYCIQDbkDVcfkJNFx3h/PaIDmJ+U+13SQy4YvfTs+qQ6SjukgIhAPE6iHmoIube
 `,
 };
 
-/** Like {@link TRUSTED}, but it expired at the start of February 2020. */
+/** A certificate like {@link TRUSTED} that expired at the beginning of February 2020. */
 export const EXPIRED: TestCertificate = {
   key: KEY,
   cert: `-----BEGIN CERTIFICATE-----
@@ -65,13 +65,13 @@ AiEA3l0JN4OqNfUso/A3aUsot7GmuXExCM40lYuRlnjlbWQCIQD7C+jAQ+Vck3VH
 `,
 };
 
-/** Like {@link EXPIRED}, but its expiry lies in a 99th month, which nobody can read. */
+/** A certificate like {@link EXPIRED} whose expiry is in a 99th month, which nobody can read. */
 export const UNREADABLE_EXPIRY: TestCertificate = {
   key: KEY,
   cert: withExpiry(EXPIRED.cert, '209901000000Z'),
 };
 
-/** For localhost and 127.0.0.1, from 2100 on. */
+/** A certificate for localhost and 127.0.0.1 that is valid from 2100 on. */
 export const NOT_YET_VALID: TestCertificate = {
   key: KEY,
   cert: `-----BEGIN CERTIFICATE-----
@@ -88,7 +88,7 @@ xliRPlo2DAIhAIoESnN2leaa9VA1hKoQLY2D9PymA0P4nGtWVGtJptcL
 `,
 };
 
-/** For other.test only. */
+/** A certificate for other.test only. */
 export const WRONG_HOST: TestCertificate = {
   key: KEY,
   cert: `-----BEGIN CERTIFICATE-----
@@ -105,7 +105,9 @@ dQIgJTKVxE3Q2clJmlcN04B9PS99gQ7CEsPecvzzzF7p2ag=
 `,
 };
 
-/** Its common name is secure.test, and it has no subject alternative name; its own authority. */
+/**
+ * A certificate with the common name secure.test and no subject alternative name. It is its own authority.
+ */
 export const WITHOUT_ALTERNATIVE_NAME: TestCertificate = {
   key: KEY,
   cert: `-----BEGIN CERTIFICATE-----
@@ -121,7 +123,10 @@ v6lxU6nxJMhfiZOu3FEFFevyRU0p
 `,
 };
 
-/** Its common name is secure.test, its only alternative name is 127.0.0.9; its own authority. */
+/**
+ * A certificate with the common name secure.test, whose only
+ * alternative name is 127.0.0.9. It is its own authority.
+ */
 export const FOR_AN_ADDRESS_ONLY: TestCertificate = {
   key: KEY,
   cert: `-----BEGIN CERTIFICATE-----
@@ -137,7 +142,7 @@ ZVkKsQIgRa6o/WgI62J75Gw1t98ogLWKENGPBMHYfzQZlSTjqhc=
 `,
 };
 
-/** For secure.test, with an RSA key of 1,024 bits; its own authority. */
+/** A certificate for secure.test with an RSA key of 1,024 bits. It is its own authority. */
 export const SHORT_KEY: TestCertificate = {
   ciphers: 'DEFAULT:@SECLEVEL=0',
   key: `-----BEGIN PRIVATE KEY-----
@@ -200,7 +205,7 @@ zuuczLetjnBzhejv8vRMQt/eEw==
 -----END CERTIFICATE-----
 `;
 
-/** For secure.test, issued by {@link INTERMEDIATE}, which is not in it. */
+/** A certificate for secure.test, issued by {@link INTERMEDIATE}, which it does not contain. */
 export const BELOW_INTERMEDIATE: TestCertificate = {
   key: KEY,
   cert: `-----BEGIN CERTIFICATE-----
@@ -217,7 +222,7 @@ XbpgTHH0K5t4xuZexzW/CSXuQJ6jF4ihy50N90bP
 `,
 };
 
-/** For secure.test. It names a list of revoked certificates at a port where nothing listens. */
+/** A certificate for secure.test. It names a list of revoked certificates at a port where nothing listens. */
 export const WITH_REVOCATION_LIST: TestCertificate = {
   key: KEY,
   cert: `-----BEGIN CERTIFICATE-----
@@ -235,7 +240,7 @@ y/QCZ7wCICm6qAE3CKsCtBW+N/7koH8b+1x7Q8hV2vBdOS2/folD
 `,
 };
 
-/** The certificate with another expiry of the same length. Its signature no longer matches. */
+/** Returns the certificate with another expiry of the same length. Its signature no longer matches. */
 function withExpiry(pem: string, utcTime: string): string {
   const bytes = Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64');
   bytes.write(utcTime, bytes.indexOf('200201000000Z'), 'latin1');

@@ -49,7 +49,7 @@ export class Discord implements Vendor {
     const agent = headers['user-agent'] ?? '';
     if (!/^DiscordBot \(https?:\/\/[^ ]+, [^ ]+\)$/.test(agent))
       return refused(403, 40_333, 'internal network error');
-    // Without `wait` nobody learns that a message was lost.
+    // Without `wait`, the answer does not say whether a message was lost.
     if (searchParams.get('wait') !== 'true') return { status: 204 };
     const { data } = message.safeParse(json);
     if (data === undefined) return refused(400, 50_035, 'Invalid Form Body');

@@ -84,7 +84,7 @@ function addressRefusal(pathname: string, asked: URLSearchParams): VendorAnswer 
 
 type Shown = { readonly text: string; readonly links: readonly string[] };
 
-/** The text that the widgets show; null: the markup of one is broken. */
+/** The text that each widget shows; null: the markup of a widget is broken. */
 function textsOf({ cardsV2 }: z.infer<typeof message>): Shown[] | null {
   const widgets = cardsV2.flatMap(({ card }) => card.sections.flatMap((section) => section.widgets));
   const texts: Shown[] = [];

@@ -3,8 +3,8 @@ const PART = /<(\/?)([a-z]+)((?: [a-z]+="[^"<>]*")*)>|&(?:amp|lt|gt|quot);|[<>&]
 const ENTITIES: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"' };
 
 /**
- * The text that a subset of HTML shows, how much of it is not within `code`, and the links. Null when the markup is not
- * well formed: an unknown tag, a tag that is not closed, or a character that is not escaped.
+ * The text that a subset of HTML shows, how much of it is not within `code`, and the links. Null when the
+ * markup is not well formed: an unknown tag, a tag that is not closed, or a character that is not escaped.
  */
 export function shownOf(
   html: string,

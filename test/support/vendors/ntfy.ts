@@ -28,7 +28,7 @@ function refused(http: number, code: number, error: string): VendorAnswer {
   return { status: http, body: { code, http, error, link: 'https://ntfy.sh/docs/publish/' } };
 }
 
-/** An ntfy server whose topics are open but for one. */
+/** An ntfy server. All topics but one are open. */
 export class Ntfy implements Vendor {
   readonly messages: HeldMessage[] = [];
   readonly priorities: number[] = [];

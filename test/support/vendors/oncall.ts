@@ -3,8 +3,8 @@ import type { ReceivedRequest } from '../receiver.ts';
 import { type Vendor, type VendorAnswer, WindowLimit } from './vendor.ts';
 
 /*
- * The formatted webhook of Grafana OnCall (engine/config_integrations/formatted_webhook.py and its rate limits,
- * read on 2026-11-21).
+ * The formatted webhook of Grafana OnCall (engine/config_integrations/formatted_webhook.py
+ * and its rate limits, read on 2026-11-21).
  */
 
 export type OnCallAlertGroup = {
@@ -49,7 +49,7 @@ export class OnCall implements Vendor {
     if (!parsed.success) return { status: 400, body: parsed.error.message };
     const { alert_uid: uid, title = '', state } = parsed.data;
     const isOver = state.toUpperCase() === 'OK';
-    // Alerts without a key are grouped with nothing.
+    // Alerts without a key are never grouped.
     const group = uid === '' ? undefined : this.firing.find((each) => each.uid === uid);
     if (group === undefined)
       this.groups.push({ uid, titles: [title], state: isOver ? 'resolved' : 'firing' });

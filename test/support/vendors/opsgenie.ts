@@ -12,7 +12,7 @@ export type OpsgenieAlert = {
   message: string;
   description: string;
   priority: string;
-  /** How often it was created while it was open. */
+  /** Number of times that the alert was created while it was open. */
   count: number;
   status: 'open' | 'closed';
 };
@@ -49,7 +49,7 @@ type Change = keyof typeof CHANGES;
 
 export class Opsgenie implements Vendor {
   readonly alerts: OpsgenieAlert[] = [];
-  /** Requests that were taken and could not be carried out. */
+  /** Requests that were accepted and could not be carried out. */
   readonly failedRequests: string[] = [];
   readonly #keys: ReadonlySet<string>;
   readonly #limit: WindowLimit;
@@ -79,7 +79,7 @@ export class Opsgenie implements Vendor {
     const [, alias, action] = /^\/v2\/alerts\/([^/]+)\/(\w+)$/.exec(url.pathname) ?? [];
     if (request.method === 'POST' && url.pathname === '/v2/alerts') return this.#create(request.json);
     if (alias === undefined || action === undefined) return said(404, 'Not found');
-    // Without it the identifier is the id that Opsgenie made.
+    // Without this parameter, the identifier is the id that Opsgenie made.
     const found =
       url.searchParams.get('identifierType') === 'alias'
         ? this.open.find((alert) => alert.alias === decodeURIComponent(alias))

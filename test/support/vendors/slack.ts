@@ -12,7 +12,9 @@ const textObject = z.strictObject({
   verbatim: z.boolean().optional(),
 });
 
-/** The limits of https://docs.slack.dev/reference/block-kit/blocks (2026-11-22), as far as svc uses blocks. */
+/**
+ * The limits of https://docs.slack.dev/reference/block-kit/blocks (2026-11-22), as far as svc uses blocks.
+ */
 const message = z.strictObject({
   text: z.string().min(1).max(40_000),
   attachments: z

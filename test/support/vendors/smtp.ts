@@ -9,7 +9,7 @@ export type ReceivedMail = {
   readonly to: string;
   readonly raw: string;
   readonly parsed: MimePart;
-  /** Whether it came over TLS. */
+  /** Whether the mail came over TLS. */
   readonly isSecure: boolean;
   /** The logged-in user. */
   readonly user: string | null;
@@ -19,18 +19,18 @@ export type ReceivedMail = {
   readonly connection: string;
 };
 
-/** `used`: the sender, over a connection that has carried a mail. */
+/** The steps of the dialogue. `used`: the step `sender`, over a connection that has carried a mail. */
 export type MailStep = 'connect' | 'login' | 'sender' | 'used' | 'recipient' | 'message';
 
 export type MailServerOptions = {
-  /** TLS from the start. */
+  /** Whether TLS begins with the connection. */
   readonly isImplicit?: boolean;
-  /** Offers STARTTLS and demands it before a login. */
+  /** Whether the server offers STARTTLS, and demands it before a login. */
   readonly startTls?: boolean;
   readonly certificate?: TestCertificate;
   /** The user who may log in; null: no login is needed. */
   readonly account?: { readonly user: string; readonly password: string } | null;
-  /** Bytes. */
+  /** Maximum size of a message, bytes. */
   readonly mostOfAMessage?: number;
 };
 
@@ -108,7 +108,7 @@ export class MailServer {
         });
       },
     });
-    // Clients that break off, or that do not trust the certificate.
+    // Errors of clients that break off or do not trust the certificate are ignored.
     server.on('error', () => {});
     server.listen(0, '127.0.0.1');
     await once(server.server, 'listening');

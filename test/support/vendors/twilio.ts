@@ -24,7 +24,7 @@ export type TwilioAccount = {
 };
 
 const PER_SECOND = 100;
-/** Characters. Longer bodies are refused. */
+/** Maximum length of a body, characters. Longer bodies are refused. */
 const MOST_OF_A_BODY = 1_600;
 
 const variables = z.record(z.string().regex(/^\d+$/), z.string().min(1).max(1_600));

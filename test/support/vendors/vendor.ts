@@ -3,7 +3,7 @@ import type { ReceivedRequest } from '../receiver.ts';
 /** What a vendor answers to one request. */
 export type VendorAnswer = {
   readonly status: number;
-  /** An object goes out as JSON, a text as it is. */
+  /** Body of the answer. An object is sent as JSON, a text unchanged. */
   readonly body?: object | string;
   readonly headers?: Readonly<Record<string, string>>;
 };
@@ -29,7 +29,7 @@ export class WindowLimit {
     this.#now = now;
   }
 
-  /** Whether one more fits into the window. */
+  /** Takes one more if it fits into the window. Returns whether it fits. */
   take(): boolean {
     const now = this.#now();
     this.#taken = this.#taken.filter((at) => now - at < this.#windowMs);

@@ -24,6 +24,8 @@ ${describeSettings(PLACE)}
       throw new UsageError('only PostgreSQL has more than one shard: set SVC_DATABASE_URL to postgres://…');
     const log = createLogger('shards', 'silent');
     const before = await changeShardsAt(databaseOf(databaseUrl, ''), count.data, log);
-    err.write(`svc: the monitors lie in ${count.data} shards now (before: ${before})\n`);
+    err.write(
+      `svc: the monitors lie in ${count.data} ${count.data === 1 ? 'shard' : 'shards'} now (before: ${before})\n`,
+    );
   },
 };

@@ -40,14 +40,21 @@ const CREATE = {
   ...UPDATE,
 } as const;
 
+const ACKNOWLEDGE = {
+  note: { value: 'TEXT', description: 'a word about it, in one line' },
+} as const;
+
 export const incidentCommand: Command = {
   help: `Usage: npm run svc -- incident list [options]
        npm run svc -- incident create --title TEXT --page ID --text TEXT [options]
        npm run svc -- incident update ID --state STATE --text TEXT [options]
+       npm run svc -- incident acknowledge ID [--note TEXT]
+       npm run svc -- incident unacknowledge ID
        npm run svc -- incident remove ID
 
 list shows the newest ${NEWEST} incidents, of monitors and written by people. create writes one for status pages. update tells more about
-an incident of either kind. remove removes one that people wrote.
+an incident of either kind. acknowledge says that you look after an open one: channels get no further reminders of it. unacknowledge takes
+that back. remove removes one that people wrote.
 
 Options of list:
 ${describeOptions(LIST)}
@@ -58,10 +65,13 @@ ${describeOptions(CREATE)}
 Options of update:
 ${describeOptions(UPDATE)}
 
+Options of acknowledge:
+${describeOptions(ACKNOWLEDGE)}
+
 Settings, from the environment:
 ${describeSettings(CLI_SETTINGS)}
 `,
-  run: runOf('incident', { list, create, update, remove }),
+  run: runOf('incident', { list, create, update, acknowledge, unacknowledge, remove }),
 };
 
 const page = z.object({
@@ -73,6 +83,7 @@ const page = z.object({
       state: z.string(),
       started_at: z.string(),
       resolved_at: z.string().nullable(),
+      acknowledgement: z.object({ by: z.string() }).nullish(),
     }),
   ),
 });
@@ -87,11 +98,12 @@ async function list(args: readonly string[], surroundings: Surroundings): Promis
   const api = openApi(surroundings);
   const { body } = await asking(api, () => api.client.request('GET', `${PATH}?${query}`));
   const minute = (instant: string | null) => instant?.slice(0, 16).replace('T', ' ').concat('Z') ?? '-';
-  const rows = page.parse(body).data.map(({ id, state: now, monitor_id, title, started_at, resolved_at }) => {
-    const times = [minute(started_at), minute(resolved_at)];
-    return [id, now, ...times, monitor_id ?? '-', title ?? '-'];
+  const rows = page.parse(body).data.map(({ id, state: now, monitor_id, title, ...more }) => {
+    const times = [minute(more.started_at), minute(more.resolved_at)];
+    return [id, now, ...times, more.acknowledgement?.by ?? '-', monitor_id ?? '-', title ?? '-'];
   });
-  surroundings.out.write(table([['ID', 'STATE', 'BEGAN', 'ENDED', 'MONITOR', 'TITLE'], ...rows]));
+  const heads = ['ID', 'STATE', 'BEGAN', 'ENDED', 'ACKNOWLEDGED BY', 'MONITOR', 'TITLE'];
+  surroundings.out.write(table([heads, ...rows]));
 }
 
 const made = z.object({ id: z.string() });
@@ -123,6 +135,28 @@ async function update([given, ...args]: readonly string[], surroundings: Surroun
   const api = openApi(surroundings);
   await asking(api, () => api.client.post(`${PATH}/${id}/updates`, body, { idempotencyKey: randomUUID() }));
   surroundings.err.write(`svc: published an update of incident ${id}\n`);
+}
+
+const acknowledged = z.object({
+  acknowledgement: z.object({ at: z.string(), by: z.string() }).nullable(),
+});
+
+async function acknowledge([given, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {
+  const id = requireId(given, 'incident', '"incident list" shows it');
+  const { note } = parseOptions(args, ACKNOWLEDGE);
+  const body = note === undefined ? {} : { note };
+  const api = openApi(surroundings);
+  const answer = await asking(api, () => api.client.request('POST', `${PATH}/${id}/acknowledge`, { body }));
+  const { at = '', by = '' } = acknowledged.parse(answer.body).acknowledgement ?? {};
+  surroundings.err.write(`svc: incident ${id} is acknowledged by ${by}, ${at}\n`);
+}
+
+async function unacknowledge([given, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {
+  const id = requireId(given, 'incident', '"incident list" shows it');
+  parseOptions(args, {});
+  const api = openApi(surroundings);
+  await asking(api, () => api.client.request('POST', `${PATH}/${id}/unacknowledge`));
+  surroundings.err.write(`svc: incident ${id} is not acknowledged\n`);
 }
 
 async function remove([given, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {

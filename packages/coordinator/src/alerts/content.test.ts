@@ -33,7 +33,7 @@ Latency: 1234.5 ms (degraded above 800 ms)
 HTTP target: https://shop.example/health?…
 Regions: 2 of 3 (hosta-fra, hostb-par)
 Failing since: 2026-01-01 00:00:01 UTC
-https://svc.example/monitors/12`);
+https://svc.example/monitors/12/incident`);
 });
 
 test('an escalation says when the incident began; failed regions count for degraded', () => {
@@ -139,12 +139,25 @@ test.each([280, 400, 700, 2_000])(
   },
 );
 
+test('a group names each notice by its title', () => {
+  const monitor = { id: 1, name: 'Shop', status: 'degraded' as const, notice: 'No data: Shop' };
+  const counts = { error: 0, degraded: 0, recovered: 0, notices: 30 };
+  const notice = { title: 'No data: Other', lines: [], facts: [] };
+  const group = { counts, monitors: [monitor], shared: {} };
+  expect(textOf({ ...ALERT, notice, group })).toBe(
+    '30 monitors: 30 notices\nNotice: No data: Shop\nMore: 29 other monitors\nhttps://svc.example/',
+  );
+});
+
 test('the text of the link says where it leads', () => {
   const group = { counts: { error: 2, degraded: 0, recovered: 0 }, monitors: [], shared: {} };
   const called = (alert: Alert) => contentOf(alert, PUBLIC_URL).linkText;
-  expect(called(ALERT)).toBe('Open the monitor');
+  expect(called(ALERT)).toBe('Open the incident');
+  expect(called({ ...ALERT, status: 'recovered' })).toBe('Open the monitor');
   expect(called({ ...ALERT, group })).toBe('Open svc');
   expect(called({ ...ALERT, notice: { title: 'A channel fails', lines: [] } })).toBe('Open svc');
+  const about = { title: 'No data: Shop', lines: [], facts: [] };
+  expect(called({ ...ALERT, notice: about })).toBe('Open the monitor');
   expect(called(testAlert(AT, PUBLIC_URL))).toBe('Open svc');
 });
 
@@ -199,7 +212,7 @@ test('every text is one line, whatever targets and users write', () => {
 });
 
 test.each(['https://svc.example/', 'https://svc.example'])('the link below %s', (publicUrl) => {
-  expect(contentOf(ALERT, publicUrl).link).toBe('https://svc.example/monitors/12');
+  expect(contentOf(ALERT, publicUrl).link).toBe('https://svc.example/monitors/12/incident');
 });
 
 describe('lines within a limit', () => {

@@ -30,7 +30,7 @@ export type Content = {
   readonly title: string;
   /** The most important fact comes first. */
   readonly facts: readonly Fact[];
-  /** http(s) URL of the monitor's page, or of svc if the alert is not about one monitor. */
+  /** http(s) URL of the incident's page while it is open, else of the monitor's, or of svc if the alert is not about one monitor. */
   readonly link: string;
   /** Text of a button with the link. */
   readonly linkText: string;
@@ -70,12 +70,17 @@ const CLOSURE_WORDS: Readonly<Record<Closure, string>> = {
  */
 export function contentOf(alert: Alert, publicUrl: string): Content {
   const base = new URL(publicUrl.replace(/\/*$/, '/')).href;
-  const { status, monitor } = alert;
+  const { status, monitor, notice } = alert;
   const home = { link: base, linkText: 'Open svc' };
-  if (alert.notice !== undefined) return { status, ...noticeContent(alert.notice), ...home };
+  const page = { link: `${base}monitors/${monitor.id}`, linkText: 'Open the monitor' };
   if (alert.group !== undefined) {
     const { title, facts } = groupContent(alert.group);
     return { status, title, facts: [...facts, ...delayFacts(alert)], ...home };
+  }
+  if (notice !== undefined) {
+    const { title, facts } = noticeContent(notice);
+    if (notice.facts === undefined) return { status, title, facts, ...home };
+    return { status, title, facts: [...facts, ...targetFacts(monitor), ...delayFacts(alert)], ...page };
   }
   if (alert.test === true) return { status, ...testContent(alert), ...home };
   const name = nameOf(monitor);
@@ -84,8 +89,8 @@ export function contentOf(alert: Alert, publicUrl: string): Content {
     status,
     title: `${word}: ${name}`,
     facts: [...problemFacts(alert), ...placeFacts(alert), ...timeFacts(alert), ...delayFacts(alert)],
-    link: `${base}monitors/${monitor.id}`,
-    linkText: 'Open the monitor',
+    // The page of the incident has the button that acknowledges it.
+    ...(status === 'recovered' ? page : { link: `${page.link}/incident`, linkText: 'Open the incident' }),
   };
 }
 
@@ -94,9 +99,17 @@ function testContent({ errorMessage }: Alert): Pick<Content, 'title' | 'facts'> 
   return { title: 'Test of this channel', facts: [fact('Message', text)] };
 }
 
-/** Renders a message of svc about itself. */
-function noticeContent({ title, lines }: NonNullable<Alert['notice']>): Pick<Content, 'title' | 'facts'> {
-  return { title: onOneLine(title), facts: lines.map((line) => fact('Note', line)).filter(hasText) };
+/** Renders a message that announces no change of a status. */
+function noticeContent({
+  title,
+  lines,
+  facts = [],
+}: NonNullable<Alert['notice']>): Pick<Content, 'title' | 'facts'> {
+  const stated = [
+    ...lines.map((line) => fact('Note', line)),
+    ...facts.map(({ label, text }) => fact(label, text)),
+  ];
+  return { title: onOneLine(title), facts: stated.filter(hasText) };
 }
 
 /** Maximum number of monitors of a group that an alert names. */
@@ -108,17 +121,20 @@ function groupContent({
   monitors,
   shared,
 }: NonNullable<Alert['group']>): Pick<Content, 'title' | 'facts'> {
-  const total = counts.error + counts.degraded + counts.recovered;
+  const { notices = 0 } = counts;
+  const total = counts.error + counts.degraded + counts.recovered + notices;
   const counted = (['error', 'degraded', 'recovered'] as const)
     .filter((status) => counts[status] > 0)
     .map((status) => `${counts[status]} ${status}`);
+  if (notices > 0) counted.push(notices === 1 ? '1 notice' : `${notices} notices`);
   const named = monitors.slice(0, MONITORS_NAMED);
   const more = total - named.length;
   const facts = [
     fact('Same error', shared.errorMessage ?? ''),
     fact('Same host', shared.host ?? ''),
     fact('Same address', shared.address ?? ''),
-    ...named.map(({ id, name, status, errorMessage }) => {
+    ...named.map(({ id, name, status, errorMessage, notice }) => {
+      if (notice !== undefined) return { ...fact('Notice', notice), isMonitor: true };
       const problem =
         shared.errorMessage === undefined && errorMessage !== undefined ? ` (${errorMessage})` : '';
       const named = fact(STATUS_WORDS[status], `${nameOf({ id, name })}${problem}`);
@@ -153,22 +169,26 @@ function latencyText(ms: number): string {
   return `${Math.round(ms * 10) / 10} ms`;
 }
 
-/**
- * Facts about the target, and about the regions that agree with the status. The user information
- * and the query of the target are replaced by `…`, because they may contain passwords or keys.
- */
+/** Facts about the target, and about the regions that agree with the status. */
 function placeFacts({ monitor, status, regions }: Alert): Fact[] {
-  const target = onOneLine(urlSecrets.replaced(monitor.url, '…'));
-  const address = { ...fact(`${monitor.type.toUpperCase()} target`, target), isAddress: true };
   const agreeing = regions.filter(({ outcome }) => AGREEING[status].has(outcome)).map(({ region }) => region);
   const named = agreeing.slice(0, REGIONS_NAMED).join(', ');
   const more = agreeing.length - REGIONS_NAMED;
   const names = `${named}${more > 0 ? ` and ${more} more` : ''}`;
   const counted = `${agreeing.length} of ${regions.length}`;
   return [
-    ...(target === '' ? [] : [address]),
+    ...targetFacts(monitor),
     ...(agreeing.length === 0 ? [] : [fact('Regions', `${counted} (${names})`)]),
   ];
+}
+
+/**
+ * The target of the monitor. Its user information and query are
+ * replaced by `…`, because they may contain passwords or keys.
+ */
+function targetFacts({ url, type }: Alert['monitor']): Fact[] {
+  const target = onOneLine(urlSecrets.replaced(url, '…'));
+  return target === '' ? [] : [{ ...fact(`${type.toUpperCase()} target`, target), isAddress: true }];
 }
 
 /** For each status of an alert, the outcomes of the regions that agree with the status. */

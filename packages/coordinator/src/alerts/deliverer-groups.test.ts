@@ -325,3 +325,28 @@ test('both alerts of a monitor that recovers while its error is collected are se
   );
   expect(told.filter((each) => each.id === 25).map(({ status }) => status)).toEqual(['error', 'recovered']);
 });
+
+test('notices about many monitors come as one message, like alerts, and their ends too', async () => {
+  const id = await channel('email');
+  const notices = (status: AlertStatus) =>
+    ids(100).map((monitorId) => ({
+      notificationId: id,
+      monitorId,
+      alert: alertAbout(monitorId, status, {
+        notice: { title: `No data: Shop ${monitorId}`, lines: [], facts: [] },
+      }),
+    }));
+  await queueAlerts(parts.store, parts.clock, deliverer, notices('degraded'));
+  await delivered(TOLD_ALONE);
+  await settled();
+  parts.clock.advance(COLLECT_MS);
+  await delivered(100);
+  expect(groups()).toMatchObject([{ counts: { error: 0, degraded: 0, recovered: 0, notices: 80 } }]);
+  parts.clock.advance(120_000);
+  await queueAlerts(parts.store, parts.clock, deliverer, notices('recovered'));
+  await delivered(100 + TOLD_ALONE);
+  await settled();
+  parts.clock.advance(COLLECT_MS);
+  await delivered(200);
+  expect(groups()).toHaveLength(2);
+});

@@ -100,6 +100,7 @@ async function deliverAll(
           provider_type: 'webhook',
           monitor_ids: [],
           group_alerts: true,
+          notify_unknown: true,
           settings,
         }),
       );

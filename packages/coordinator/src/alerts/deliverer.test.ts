@@ -43,7 +43,9 @@ afterEach(async () => {
   await database.remove();
 });
 
-/** The store with threads. Without them, SQLite's thread would wait for a database that another program holds. */
+/**
+ * The store with threads. Without them, SQLite's thread would wait for a database that another program holds.
+ */
 async function withThreads(): Promise<void> {
   await store.close();
   store = await database.open(STORE_THREADS);

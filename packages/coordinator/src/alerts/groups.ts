@@ -84,7 +84,8 @@ export function isGroupable(
 ): boolean {
   if (facts === null || !facts.isHuman || !groupsAlerts || stoppedFor !== null) return false;
   if (alert === null || replayedAt !== null) return false;
-  return alert.notice === undefined && alert.test !== true;
+  // A message of svc about itself is about no monitor.
+  return (alert.notice === undefined || alert.notice.facts !== undefined) && alert.test !== true;
 }
 
 /**

@@ -28,6 +28,7 @@ async function queued(count: number): Promise<void> {
     provider_type: 'webhook' as const,
     monitor_ids: [],
     group_alerts: true,
+    notify_unknown: true,
     settings,
   };
   const notificationId = await configuration.transaction({ workspaceId, actor: 'api' }, (change) =>

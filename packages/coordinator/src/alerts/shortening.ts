@@ -12,8 +12,8 @@ export type Form = (text: string) => string;
 const asItIs: Form = (text) => text;
 
 /**
- * A text fits if its form has at most `limit` characters. No vendor documents what counts as a character. UTF-16
- * code units are counted, because a text never has more code points or graphemes than code units.
+ * A text fits if its form has at most `limit` characters. No vendor documents what counts as a character.
+ * UTF-16 code units are counted, because a text never has more code points or graphemes than code units.
  */
 export function charactersUpTo(limit: number, form: Form = asItIs): Fits {
   return (text) => form(text).length <= limit;

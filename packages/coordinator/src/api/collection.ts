@@ -1,4 +1,3 @@
-import { type OwnRegion, regionsWith } from '@svc/shared/regions.ts';
 import {
   DEFINITIONS,
   parseResource,
@@ -160,10 +159,7 @@ type Presentation<T extends ResourceTable> = {
   readonly further?: readonly FurtherChange<ConfigurationChange>[];
 };
 
-type Parts = Pick<
-  ApiParts,
-  'configuration' | 'reading' | 'declaredFile' | 'secrets' | 'clock' | 'ownRegions'
->;
+type Parts = Pick<ApiParts, 'configuration' | 'reading' | 'declaredFile' | 'secrets' | 'clock'>;
 
 /** Gives handlers to the endpoints of {@link defineResources}. */
 export function serveResources<const P extends string, K extends ResourceKind, T extends ResourceTable>(
@@ -212,7 +208,7 @@ export function serveResources<const P extends string, K extends ResourceKind, T
         await requireParent?.(request);
         const body = bodyOf(request.body, request);
         const kind = kindFor?.(body) ?? objects.kinds[0];
-        const attributes = attributesIn(kind, body, parts.ownRegions);
+        const attributes = attributesIn(kind, body);
         return {
           keyed: attributes,
           async write(change) {
@@ -225,7 +221,7 @@ export function serveResources<const P extends string, K extends ResourceKind, T
       async replace(request) {
         const id = idOf(request);
         const kind = await kindOf(request, id);
-        const attributes = attributesIn(kind, bodyOf(request.body, request), parts.ownRegions);
+        const attributes = attributesIn(kind, bodyOf(request.body, request));
         const options = versionOptions(request);
         const before =
           written === undefined ? null : await reading.findStored(table, rowsOf(request), id, 'open');
@@ -250,12 +246,8 @@ export function serveResources<const P extends string, K extends ResourceKind, T
  *
  * @throws Problem `invalid` that lists all errors
  */
-export function attributesIn(
-  kind: ResourceKind,
-  body: unknown,
-  ownRegions: readonly OwnRegion[] = [],
-): AttributesOf<ResourceKind> {
-  const result = parseResource(kind, body, 'api', regionsWith(ownRegions));
+export function attributesIn(kind: ResourceKind, body: unknown): AttributesOf<ResourceKind> {
+  const result = parseResource(kind, body, 'api');
   if (result.ok) return result.value;
   throw invalid(result.issues);
 }

@@ -216,3 +216,47 @@ test('another workspace sees nothing of it', async () => {
   expect((await api.call('GET', PATH, undefined, headers)).body).toEqual({ data: [], next_cursor: null });
   expect((await api.call('POST', PATH, { ...FIRST, page_ids: [pageId] }, headers)).status).toBe(404);
 });
+
+describe('an acknowledgement', () => {
+  test('says who, when, and a word; the first one stays until it is taken back', async () => {
+    const id = await recorded('acknowledged');
+    expect((await read(id)).acknowledgement).toBeNull();
+    const path = `${PATH}/${id}/acknowledge`;
+    const first = await api.call('POST', path, { note: 'The disk is full.' });
+    const acknowledgement = { note: 'The disk is full.', by: expect.any(String), at: expect.any(String) };
+    expect(first).toMatchObject({ status: 200, body: { id, acknowledgement } });
+    expect(await api.call('POST', path, {})).toMatchObject({ status: 200, body: { acknowledgement } });
+    const taken = await api.call('POST', `${PATH}/${id}/unacknowledge`);
+    expect(taken).toMatchObject({ status: 200, body: { acknowledgement: null } });
+    expect(await api.call('POST', path, {})).toMatchObject({ body: { acknowledgement: { note: null } } });
+  });
+
+  test('names the token', async () => {
+    const id = await recorded('named');
+    const { body } = await api.call('POST', '/v1/tokens', { name: 'Ada', scope: 'write' });
+    const authorization = `Bearer ${(body as { token: string }).token}`;
+    await api.call('POST', `${PATH}/${id}/acknowledge`, {}, { authorization });
+    expect((await read(id)).acknowledgement).toMatchObject({ by: 'Ada' });
+  });
+
+  test('ends with the incident', async () => {
+    const id = await recorded('over', 2_000);
+    for (const action of ['acknowledge', 'unacknowledge']) {
+      const refused = await api.call(
+        'POST',
+        `${PATH}/${id}/${action}`,
+        action === 'acknowledge' ? {} : undefined,
+      );
+      expect(refused).toMatchObject({ status: 409, body: { detail: `incident ${id} has ended` } });
+    }
+  });
+
+  test('is in the overview of monitors while the incident is open', async () => {
+    const id = await recorded('listed');
+    await api.call('POST', `${PATH}/${id}/acknowledge`, {});
+    const { body } = await api.call('GET', `/v1/monitor-states?ids=${monitorId}`);
+    expect((body as { data: { acknowledgement: { incident_id: string } | null }[] }).data[0]).toMatchObject({
+      acknowledgement: { incident_id: expect.any(String) },
+    });
+  });
+});

@@ -45,7 +45,8 @@ test('the list has the median of each of the last 24 hours that are rolled up', 
   const { latency } = await get<{ latency: { p50: number } } & Summary>(
     `/v1/monitors/${id}/series?range=24h`,
   );
-  // Roll-ups are kept as histograms, whose percentiles are exact to five percent, and end with the last whole hour.
+  // Roll-ups are kept as histograms, whose percentiles are
+  // exact to five percent, and end with the last whole hour.
   const p50 = history?.latency as number;
   expect(Math.abs(p50 - latency.p50)).toBeLessThan(0.1 * latency.p50);
   for (const each of latencies) expect(Math.abs(each - p50)).toBeLessThan(0.5 * p50);

@@ -50,9 +50,11 @@ test('the most urgent monitors come first, and among equals the newest change', 
     since: 1_000,
     maintenance: false,
     mute: null,
+    acknowledgement: null,
     target: `https://example.com/health?${MASK}`,
     periodicity: '1m',
     disagreeing: [],
+    failing_alone: [],
   });
 });
 

@@ -32,6 +32,8 @@ describe('the OpenAPI document', () => {
       '/v1/deliveries/{id}/retry post',
       '/v1/incidents get post',
       '/v1/incidents/{id} get put delete',
+      '/v1/incidents/{id}/acknowledge post',
+      '/v1/incidents/{id}/unacknowledge post',
       '/v1/incidents/{incident_id}/updates get post',
       '/v1/incidents/{incident_id}/updates/{id} get put delete',
       '/v1/login-links post',

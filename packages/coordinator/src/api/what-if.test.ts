@@ -100,20 +100,26 @@ describe('a what-if', () => {
     expect(until - from).toBe(7 * 86_400_000);
   });
 
-  test('takes a quorum and slots in a row', async () => {
-    const { status } = await whatIf({ quorum: 2, confirm_after: 2, recover_after: 10 });
+  test.each([
+    ['a number of regions', 2, 2],
+    ['a number of regions as a monitor answers it', '2', 2],
+    ['a word', 'any', 'any'],
+  ])('takes a quorum of %s, and slots in a row', async (_name, quorum, expected) => {
+    const { status } = await whatIf({ quorum, confirm_after: 2, recover_after: 10 });
     expect(status).toBe(200);
-    expect(asked).toMatchObject([{ settings: { quorum: 2, confirmAfter: 2, recoverAfter: 10 } }]);
+    expect(asked).toMatchObject([{ settings: { quorum: expected, confirmAfter: 2, recoverAfter: 10 } }]);
+  });
+
+  test.each([0.5, 1_000_000])('takes %d as `degraded_at`, as a monitor does', async (degradedAt) => {
+    const { body: made } = await api.call('POST', '/v1/monitors', { ...MONITOR, degraded_at: degradedAt });
+    expect(made).toMatchObject({ degraded_at: degradedAt });
+    const path = `/v1/monitors/${(made as { id: string }).id}/what-if`;
+    expect(await api.call('POST', path, { degraded_at: degradedAt })).toMatchObject({ status: 200 });
   });
 
   test.each([
-    ['a quorum of nobody', { quorum: 0 }, '/quorum', 'must be majority, any, all or a number from 1 to 28'],
-    [
-      'a quorum of too many',
-      { quorum: 29 },
-      '/quorum',
-      'must be majority, any, all or a number from 1 to 28',
-    ],
+    ['a quorum of nobody', { quorum: 0 }, '/quorum', 'is 0, but must be from 1 to 28'],
+    ['a quorum of too many', { quorum: 29 }, '/quorum', 'is 29, but must be from 1 to 28'],
     [
       'an unknown quorum',
       { quorum: 'some' },
@@ -124,7 +130,7 @@ describe('a what-if', () => {
     ['more retries than were made', { retry: 3 }, '/retry', 'must be at most 2: no more attempts were made'],
     ['15 days', { days: 15 }, '/days', 'must be at most 14'],
     ['no region', { regions: [] }, '/regions', 'must name a region'],
-    ['an unknown region', { regions: ['mars'] }, '/regions/0', 'is not a region'],
+    ['an unknown region', { regions: ['mars'] }, '/regions/0', 'must be a region'],
   ])('with %s is refused', async (_name, body, pointer, message) => {
     const refused = await whatIf(body);
     expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer, message }] } });

@@ -2,9 +2,9 @@ import type { CheckResult, Outcome } from '@svc/shared/messages/check-result.ts'
 import type { Region } from '@svc/shared/regions.ts';
 import type { ResultKey, StreamPosition } from '../store/results/recording-store.ts';
 import { Evaluation } from '../verdict/evaluation.ts';
-import { bitOf, NO_REGIONS, type RegionSet, union } from '../verdict/region-set.ts';
+import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionsOf } from '../verdict/region-set.ts';
 import { applyEvent, type MessageEvent, type RecorderEvent } from './events.ts';
-import type { RecorderParts } from './recorder-parts.ts';
+import type { RecentRegions, RecorderParts } from './recorder-parts.ts';
 import type { RecordedResult } from './result-feed.ts';
 
 type Priors = ReadonlyMap<CheckResult, Outcome | null>;
@@ -67,7 +67,7 @@ export class BatchEvaluation {
       monitors,
       windows: maintenance.windows,
       instants: { wall, slotNow, monotonic: clock.monotonic(), jumpedMs, jumpedAt },
-      electable: this.#electable(),
+      electable: electableRegions(this.#parts.presence),
       rolledUpUntil: rollups.claimedUntil,
       isHeld,
       ids: this.#parts.ids,
@@ -120,13 +120,13 @@ export class BatchEvaluation {
     if (outcome !== 'not_run') return false;
     return this.#parts.slots.isOfferedAgain(monitor, slot, region, reason ?? 'internal-error');
   }
-
-  #electable(): RegionSet {
-    const { presence } = this.#parts;
-    let set = NO_REGIONS;
-    for (const region of presence.regions) {
-      if (presence.hadAgentWithin24h(region)) set = union(set, bitOf(region));
-    }
-    return set;
-  }
 }
+
+/** The regions that had an agent within 24 h. */
+export function electableRegions(presence: RecentRegions): RegionSet {
+  let set = NO_REGIONS;
+  for (const region of ALL) if (presence.hadAgentWithin24h(region)) set |= bitOf(region);
+  return set;
+}
+
+const ALL = regionsOf(ALL_REGIONS);

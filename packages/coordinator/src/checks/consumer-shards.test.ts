@@ -1,4 +1,7 @@
-/** The streams of a region's shards: results reach the leader of their monitor's shard, whichever stream they are in. */
+/**
+ * The streams of a region's shards: results reach the leader
+ * of their monitor's shard, whichever stream they are in.
+ */
 import { systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';

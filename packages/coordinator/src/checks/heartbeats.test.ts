@@ -27,7 +27,6 @@ beforeEach(() => {
   begun = [];
   pauses = 0;
   readers = new HeartbeatReaders({
-    regions: REGIONS,
     bus: {
       get isConnected() {
         return bus.isConnected;

@@ -56,8 +56,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
   readonly #after: AfterCommit;
   readonly #queue: BatchQueue<RecorderEvent>;
   /**
-   * Monitors whose probed attributes changed before this process opened its first slot; null: this process
-   * has opened its first slot.
+   * Monitors whose probed attributes changed before this leadership
+   * opened its first slot. Null: it has opened its first slot.
    */
   #changedProbes: Set<number> | null = new Set();
   #cancelResume: () => void = () => {};
@@ -232,12 +232,12 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Ends the resumption after a start. Slots that this process did not open no longer wait for any region.
-   * When the end of the resumption is recorded, deadlines apply, votes expire, and statuses that an earlier
-   * process held back are announced.
+   * Ends the resumption after a start. Slots that this leadership did not open no longer
+   * wait for any region. When the end of the resumption is recorded, deadlines apply,
+   * votes expire, and statuses that an earlier leadership held back are announced.
    *
-   * Called when all results from before the start have been read. If nobody calls it, the recorder ends the
-   * resumption itself two minutes after the start.
+   * Called when all results from before the start have been read. If nobody calls
+   * it, the recorder ends the resumption itself two minutes after the start.
    */
   endResumption(): void {
     this.#cancelResume();
@@ -262,6 +262,15 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const isWaiting = !this.#batches.isResumed && states.get(monitorId)?.isDecided !== true;
     if (isWaiting || isHeld(monitorId)) return true;
     return maintenance.windows.isUnderMaintenance(monitorId, slotClock.now());
+  }
+
+  /**
+   * Whether alerts and notices about the monitor are held back now: for the
+   * reasons of {@link holdsNews}, or by a maintenance window or a mute.
+   */
+  holdsAlerts(monitorId: number): boolean {
+    const { maintenance, slotClock } = this.#parts;
+    return this.holdsNews(monitorId) || maintenance.windows.cover(monitorId, slotClock.now());
   }
 
   /** Resolves when everything queued until now is recorded, or the recorder is stopped. */

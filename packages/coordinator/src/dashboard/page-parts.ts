@@ -41,26 +41,38 @@ export function pathWith(
   return text === '' ? path : `${path}?${text}`;
 }
 
-/** A whole number in the query, at most `most`. If the parameter is no whole number, the fallback. */
-export function numberIn(query: URLSearchParams, name: string, fallback: number, most: number): number {
-  const text = query.get(name) ?? '';
-  return /^\d{1,9}$/.test(text) ? Math.min(Number(text), most) : fallback;
-}
-
-type Offset = {
-  readonly path: string;
-  readonly query: URLSearchParams;
+/** A page of a list that is read by offset, as the API answers it. */
+type ListPage = {
+  readonly data: readonly unknown[];
   readonly total: number;
   readonly limit: number;
   readonly offset: number;
 };
 
+/**
+ * Reads the page of a list whose offset is in the query. If the
+ * list has become shorter than the offset, the last page is read.
+ */
+export async function readListPage<T extends ListPage>(
+  query: URLSearchParams,
+  read: (offset: number) => Promise<T>,
+): Promise<T> {
+  const text = query.get('offset') ?? '';
+  const page = await read(/^\d{1,9}$/.test(text) ? Number(text) : 0);
+  const { data, total, limit, offset } = page;
+  return data.length > 0 || offset === 0 ? page : read(Math.max(0, Math.ceil(total / limit) - 1) * limit);
+}
+
 /** Renders the position in a list that is read by offset, with links to the previous and the next page. */
-export function offsetPaging({ path, query, total, limit, offset }: Offset): Html {
+export function offsetPaging(
+  path: string,
+  query: URLSearchParams,
+  { data, total, limit, offset }: ListPage,
+): Html {
   if (total <= limit && offset === 0) return NO_HTML;
   const figures = new Intl.NumberFormat('en');
   const before = Math.max(0, offset - limit);
-  const last = Math.min(total, offset + limit);
+  const last = offset + data.length;
   return html`<nav class="row row-apart" aria-label="Pages of the list">
 <p class="soft">${figures.format(Math.min(offset + 1, total))} to ${figures.format(last)} of ${figures.format(total)}</p>
 <p class="row">${offset === 0 ? NO_HTML : html`<a class="button" rel="prev" href="${pathWith(path, query, { offset: before === 0 ? null : before })}">Previous</a>`}

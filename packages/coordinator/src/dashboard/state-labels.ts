@@ -51,6 +51,11 @@ export function mutedLabel(): Html {
   return html`<span class="small">${stateLabel('maintenance', 'Muted')}</span>`;
 }
 
+/** A label that says that somebody looks after the open incident. */
+export function acknowledgedLabel(): Html {
+  return html`<span class="small">${stateLabel('operational', 'Acknowledged')}</span>`;
+}
+
 /** Shape and word of each outcome of a check. */
 const OUTCOMES: Readonly<Record<Outcome, { readonly state: State; readonly word: string }>> = {
   passed: { state: 'operational', word: 'Passed' },

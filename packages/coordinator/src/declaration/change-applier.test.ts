@@ -103,6 +103,7 @@ function channel(...monitorIds: number[]) {
     provider_type: 'webhook' as const,
     monitor_ids: monitorIds.map(String),
     group_alerts: true,
+    notify_unknown: true,
     settings: { endpoint: 'https://example.com/hook', headers: [] },
   };
 }

@@ -17,7 +17,7 @@ import { loadLiveMonitors } from './live-monitors.ts';
 /** Maximum number of log entries in one step. Evaluating so many entries takes about 5 ms. */
 const ENTRIES_PER_STEP = 250;
 
-/** Applies the effects of changes to votes, incidents and alerts. The recorder implements it. */
+/** Applies changes of the declaration to votes, incidents and alerts. The recorder implements it. */
 export interface DeclarationSink {
   /**
    * Applies the changes and removes the log entries up to the id

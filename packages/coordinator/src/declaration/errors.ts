@@ -47,6 +47,8 @@ const CONFLICT_REASONS = [
    * windows, or the incident has the maximum number of updates.
    */
   'too-many',
+  /** The incident has ended, so that nobody can acknowledge it. */
+  'ended',
   /** A monitor recorded the incident, so people cannot remove it. */
   'kept-by-svc',
 ] as const;

@@ -86,6 +86,7 @@ test('addresses of alerts in the ledger are encrypted under the new key', async 
         provider_type: 'webhook',
         monitor_ids: [],
         group_alerts: true,
+        notify_unknown: true,
         settings: { endpoint: 'http://receiver.example/', headers: null },
       }),
   );

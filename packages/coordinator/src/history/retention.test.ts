@@ -175,6 +175,7 @@ test('finished deliveries are deleted by their end, and pending deliveries never
       provider_type: 'email',
       monitor_ids: [],
       group_alerts: true,
+      notify_unknown: true,
       settings: { email: 'a@example.com' },
     });
     const finishedAt = { old: now - 15 * DAY, young: now - 13 * DAY, pending: null };

@@ -12,7 +12,7 @@ test('calls each minute while svc works, and says once that calls fail and once 
   const opened = openedIn(context);
   const receiver = await receiverIn(opened);
   const clock = new FakeClock();
-  let isWorking = true;
+  let isWorking: () => Promise<boolean> = async () => true;
   const lines: string[] = [];
   const log = pino({ level: 'info', base: null, timestamp: false }, { write: (line) => lines.push(line) });
   const deadman = new Deadman({
@@ -21,7 +21,7 @@ test('calls each minute while svc works, and says once that calls fail and once 
       clock,
       guard: createEgressGuard({ base: 'agent', deny: [], allow: ['127.0.0.1'] }),
     }),
-    isWorking: () => isWorking,
+    isWorking: () => isWorking(),
     clock,
     log,
   });
@@ -32,13 +32,19 @@ test('calls each minute while svc works, and says once that calls fail and once 
     await deadman.callEnded();
   };
   deadman.start();
+  // A coordinator that ends soon after its start has called nobody.
+  clock.advance(MINUTE_MS - 1);
+  clock.advance(1);
   await receiver.received(1);
   await deadman.callEnded();
   await calls(2);
 
-  isWorking = false;
-  clock.advance(5 * MINUTE_MS);
-  isWorking = true;
+  for (const answer of [async () => false, () => Promise.reject(new Error('read-only'))]) {
+    isWorking = answer;
+    clock.advance(MINUTE_MS);
+    await deadman.callEnded();
+  }
+  isWorking = async () => true;
   receiver.answerWith((_request, response) => {
     response.statusCode = 404;
     response.end('secret-token');

@@ -9,8 +9,11 @@ export type DeadmanParts = {
   /** The address of `SVC_DEADMAN_URL`. It usually contains a token, so no message shows it. */
   readonly url: string;
   readonly request: HttpPost;
-  /** Whether the leadership of shard 0 gives out checks and records results at this moment. */
-  readonly isWorking: () => boolean;
+  /**
+   * Resolves to whether checks are given out and results can be recorded. If it rejects, or does not resolve, there is
+   * no call.
+   */
+  readonly isWorking: () => Promise<boolean>;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -31,11 +34,17 @@ export class Deadman {
     this.#parts = parts;
   }
 
-  /** Begins the calls. The first call is due now. */
+  /**
+   * Begins the calls. The first call is due in a minute: a coordinator that ends soon after each
+   * of its starts must not call at each of them.
+   */
   start(): void {
     if (this.#stopping.signal.aborted) return;
-    this.#cancelTimer = this.#parts.clock.every(CALL_EVERY_MS, () => this.#callIfWorking());
-    this.#callIfWorking();
+    this.#cancelTimer = this.#parts.clock.every(CALL_EVERY_MS, () => {
+      this.#calling ??= this.#callIfWorking().finally(() => {
+        this.#calling = null;
+      });
+    });
   }
 
   /** Resolves when the call in progress has ended. */
@@ -49,11 +58,9 @@ export class Deadman {
     await this.#calling;
   }
 
-  #callIfWorking(): void {
-    if (!this.#parts.isWorking()) return;
-    this.#calling ??= this.#call().finally(() => {
-      this.#calling = null;
-    });
+  async #callIfWorking(): Promise<void> {
+    const isWorking = await this.#parts.isWorking().catch(() => false);
+    if (isWorking && !this.#stopping.signal.aborted) await this.#call();
   }
 
   async #call(): Promise<void> {

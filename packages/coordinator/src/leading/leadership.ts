@@ -12,11 +12,13 @@ import type { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { urlRules } from '../alerts/declared-urls.ts';
 import { Deliverer } from '../alerts/deliverer.ts';
+import { MonitorNotices } from '../alerts/monitor-notices.ts';
 import { OverdueAlerts } from '../alerts/overdue.ts';
 import { closesIncidents } from '../alerts/registry.ts';
 import { channelProblems, createSender, type OperatorValues } from '../alerts/sender.ts';
 import { storedChannels } from '../alerts/stored-channels.ts';
 import { BacklogHold } from '../checks/backlog-hold.ts';
+import { electableRegions } from '../checks/batch-evaluation.ts';
 import { ResultConsumer } from '../checks/consumer.ts';
 import { Dispatch } from '../checks/dispatch.ts';
 import { JobTokens } from '../checks/job-tokens.ts';
@@ -48,7 +50,7 @@ import type { Secrets } from '../store/declaration/secrets.ts';
 import { notLeading } from '../store/errors.ts';
 import { loadWindows, windowsOfUnknownZones } from '../store/incidents/maintenance-windows.ts';
 import { createRecordingStore, type RecordingStore } from '../store/results/recording-store.ts';
-import { type RegionNumbers, storedRegionNumbers } from '../store/results/region-numbers.ts';
+import { shardStates } from '../store/shards.ts';
 import type { Store } from '../store/store.ts';
 import type { DerivedIds } from '../verdict/derived-ids.ts';
 import { type Shard, shardOf } from '../verdict/shard.ts';
@@ -75,13 +77,12 @@ export type LeadershipSettings = Pick<
   | 'mailHelo'
   | 'retentionDays'
   | 'resultsMaxBytes'
+  | 'regionNoticeAfterMs'
 >;
 
 export type LeadershipParts = {
   /** The shard that is led. */
   readonly shard: Shard;
-  /** The regions of the installation, in the order in which they are shown. */
-  readonly regions: readonly Region[];
   readonly config: LeadershipSettings & { readonly publicUrl: string };
   /** Values of the settings that kinds of channel read. */
   readonly operator: OperatorValues;
@@ -121,6 +122,7 @@ export type BuiltLeadership = Pick<Loaded, 'monitors' | 'newestSlots' | 'slotClo
   readonly consumer: ResultConsumer;
   readonly dispatch: Dispatch;
   readonly metricsExport: MetricsExport;
+  readonly notices: MonitorNotices;
   readonly news: PageNews;
   readonly applier: ChangeApplier;
   /** Null: the shard is not 0. */
@@ -151,7 +153,6 @@ type Loaded = {
   readonly slotClock: SlotClock;
   readonly believed: BelievedClock;
   readonly presence: RegionPresence;
-  readonly numbers: RegionNumbers;
 };
 
 /**
@@ -173,7 +174,7 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
   const maintenanceHold = await loadMaintenance(parts, slotClock);
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const metricsExport = createMetricsExport(parts, monitors);
-  const tokens = new JobTokens(parts.jobKey, loaded.numbers);
+  const tokens = new JobTokens(parts.jobKey);
   const toDispatch = new ToDispatch();
   const recorder = createRecorder(parts, loaded, {
     states,
@@ -191,7 +192,6 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
     streams: parts.streams,
     recorder,
     hadAgentWithin24h: (region) => presence.hadAgentWithin24h(region),
-    regions: presence.regions,
     clock,
     log,
     maxBytes: config.resultsMaxBytes,
@@ -214,6 +214,16 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
     consumer,
     dispatch,
     metricsExport,
+    notices: new MonitorNotices({
+      ...parts,
+      states,
+      monitors,
+      slotClock,
+      regionAfterMs: config.regionNoticeAfterMs,
+      electable: () => electableRegions(presence),
+      isHeld: (monitorId) => recorder.holdsAlerts(monitorId),
+      onQueued: (queued) => background?.deliverer.deliverQueued(queued),
+    }),
     news: createNews(parts, background?.deliverer ?? null, isHeld),
     newestSlots: loaded.newestSlots,
     applier,
@@ -245,16 +255,15 @@ async function loadBackground(
   };
 }
 
-async function load({ shard, store, secrets, clock, log, regions }: LeadershipParts): Promise<Loaded> {
+async function load({ shard, store, secrets, clock, log }: LeadershipParts): Promise<Loaded> {
   const monitors = await MonitorsInMemory.load(store, secrets, shard);
   const given = await loadNewestSlots(store, monitors, Math.floor(clock.wall()));
   const newest = newestOf(given.newest);
   const slotClock = new SlotClock(clock, newest, log, given.ahead);
   const believed = await BelievedClock.load({ store, clock, log }, newest);
-  const presence = new RegionPresence({ store, clock, log, regions });
+  const presence = new RegionPresence({ store, clock, log });
   await presence.load();
-  const numbers = await storedRegionNumbers(store);
-  return { monitors, newestSlots: given.newest, slotClock, believed, presence, numbers };
+  return { monitors, newestSlots: given.newest, slotClock, believed, presence };
 }
 
 function loadRollups(
@@ -290,7 +299,7 @@ async function loadMaintenance(
 
 function createRecorder(
   { shard, store, secrets, ids, bus, clock, log }: LeadershipParts,
-  { monitors, slotClock, presence, numbers }: Loaded,
+  { monitors, slotClock, presence }: Loaded,
   parts: {
     readonly states: States;
     readonly tokens: JobTokens;
@@ -305,7 +314,7 @@ function createRecorder(
   const { states, background, slots, backlogHold } = parts;
   const hint = new QueuedHint(bus);
   return new Recorder({
-    store: timedStore(createRecordingStore(store, secrets, shard, numbers), clock, parts.transactionDuration),
+    store: timedStore(createRecordingStore(store, secrets, shard), clock, parts.transactionDuration),
     states,
     monitors,
     maintenance: parts.maintenanceHold,
@@ -456,7 +465,7 @@ function createConfiguration(
  * @returns null when no file is declared
  */
 export function createDeclaredFile(
-  { config, operator, store, secrets, workspaceId, regions, declaring, clock, log }: LeadershipParts,
+  { config, operator, store, secrets, workspaceId, declaring, clock, log }: LeadershipParts,
   configuration: StoredConfiguration,
 ): DeclaredFile | null {
   if (config.config === undefined) return null;
@@ -469,7 +478,6 @@ export function createDeclaredFile(
     secrets,
     ...declaring,
     channelEgressAllow: config.channelEgressAllow,
-    regions,
     allowsDelete: config.allowsDelete,
     channelProblem: channelProblems({ operator, urls: urlRules(config) }),
     clock,
@@ -492,16 +500,19 @@ function createDeadman(
   consumer: ResultConsumer,
   dispatch: Dispatch,
 ): Deadman | null {
-  const { config, bus, maySend, clock, log } = parts;
+  const { config, store, bus, maySend, clock, log } = parts;
   const url = config.deadmanUrl?.reveal();
   if (url === undefined) return null;
   const dispatches = () =>
     maySend() && bus.isConnected && (dispatch.agents.live().length > 0 || !hasActive(monitors));
   const records = () => !recorder.isFailing && backlogOf(recorder, consumer).oldestMs < NOT_RECORDING_MS;
+  // While nothing is to be recorded, only a write shows whether the database takes writes. This one renews the lease.
+  const canWrite = () => store.commit([]).then(() => true);
+  const areShardsLed = async () => (await shardStates(store)).every(({ isFree }) => !isFree);
   return new Deadman({
     url,
     request: createHttpPost({ ...postingOf(parts), guard: createEgressGuard(OPERATORS_ADDRESSES) }),
-    isWorking: () => dispatches() && records(),
+    isWorking: async () => dispatches() && records() && (await canWrite()) && (await areShardsLed()),
     clock,
     log,
   });

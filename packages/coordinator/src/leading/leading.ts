@@ -448,6 +448,7 @@ class Leadership {
       consumer,
       dispatch,
       metricsExport,
+      notices,
       news,
       applier,
       newestSlots,
@@ -467,6 +468,7 @@ class Leadership {
     const announce = (monitorIds: readonly number[]) => recorder.announceStatuses(monitorIds);
     await this.#begin('hold of a backlog', backlogHold, () => backlogHold.start(announce));
     await this.#begin('maintenance windows', maintenanceHold, () => maintenanceHold.start(announce));
+    await this.#begin('notices about monitors', notices, () => notices.start());
     await this.#begin('consumer', consumer, () => consumer.start());
     if (installation !== null) await this.#startHistory(installation);
     // Agents report their jobs while the declared file is read and applied. So the

@@ -55,7 +55,10 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
     }
   }
 
-  /** Rows of many kinds: texts, bytes, fractions, nulls, rows that refer to others and rows that triggers count. */
+  /**
+   * Rows of many kinds: texts, bytes, fractions, nulls,
+   * rows that refer to others and rows that triggers count.
+   */
   async function fill(store: Store): Promise<void> {
     const now = { created_at: 1, updated_at: 2 };
     await store.transaction(({ db }) => writeFact(db, 'installation_id', 'of the tests'));

@@ -58,6 +58,17 @@ export function notLeading(cause?: unknown): StoreError {
   return new StoreError('not-leading', message, cause === undefined ? {} : { cause });
 }
 
+/**
+ * Returns the error for a database with migrations that this version does not know.
+ *
+ * @param which the names of these migrations; '': they were not read
+ */
+export function newerError(database: string, which: string, cause?: unknown): StoreError {
+  const named = which === '' ? '' : ` (${which})`;
+  const message = `${database} was written by a newer version of svc${named}: start that version or a later one`;
+  return new StoreError('store-newer', message, cause === undefined ? {} : { cause });
+}
+
 export function closedError(): StoreError {
   return new StoreError('store-closed', 'the database is closed');
 }

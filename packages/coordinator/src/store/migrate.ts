@@ -2,7 +2,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import { type Dialect, Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { TABLE_NAMES } from './dialect.ts';
-import { StoreError } from './errors.ts';
+import { newerError, StoreError } from './errors.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import type { Database } from './schema.ts';
 
@@ -51,12 +51,19 @@ async function appliedTo(db: Kysely<Database>, path: string): Promise<ReadonlySe
       `${path} is a database, but svc did not create it: set SVC_DATA_DIR or SVC_DATABASE_URL to another one`,
     );
   }
+  return refuseNewer(db, path);
+}
+
+/**
+ * Returns the names of the migrations that the database of svc has.
+ *
+ * @param path the database, for messages
+ * @throws StoreError `store-newer`: this version does not know one of them
+ */
+export async function refuseNewer(db: Kysely<Database>, path: string): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ name: string }>`SELECT name FROM ${sql.table(MIGRATION_TABLE)}`.execute(db);
   const applied = rows.map(({ name }) => name);
-  const newer = applied.filter((name) => !Object.hasOwn(MIGRATIONS, name));
-  if (newer.length === 0) return new Set(applied);
-  throw new StoreError(
-    'store-newer',
-    `${path} was written by a newer version of svc (${newer.sort().join(', ')}): start that version or a later one`,
-  );
+  const newer = applied.filter((name) => !Object.hasOwn(MIGRATIONS, name)).sort();
+  if (newer.length > 0) throw newerError(path, newer.join(', '));
+  return new Set(applied);
 }

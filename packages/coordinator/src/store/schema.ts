@@ -65,6 +65,7 @@ export interface Database {
     provider_type: string;
     settings_sealed: Uint8Array;
     group_alerts: Generated<number>;
+    notify_unknown: Generated<number>;
     state: Generated<'ok' | 'failing'>;
     state_reason: string | null;
     stopped_at: Generated<number | null>;
@@ -106,7 +107,7 @@ export interface Database {
     reason: string | null;
     version: number | null;
     floor_slot: Generated<number>;
-    entered: Generated<string>;
+    entered: Generated<number>;
     shown_version: Generated<number>;
   };
   monitor_votes: {
@@ -117,15 +118,8 @@ export interface Database {
     votes: string;
     open_slots: string | null;
   };
-  slot_results: {
-    slot: number;
-    monitor_id: number;
-    part: number;
-    regions: number;
-    not_run: number;
-    reports: Uint8Array;
-  };
-  own_regions: { id: Generated<number>; name: string };
+  monitor_notices: { monitor_id: number; region: string; since: number; key: string; told: string };
+  slot_results: { slot: number; monitor_id: number; regions: number; not_run: number; reports: Uint8Array };
   agent_names: { number: number; name: string; noted_on: number };
   export_totals: { monitor_id: number; until: number; totals: string };
   export_notes: { shard: number; id: number; note: Uint8Array };
@@ -167,6 +161,9 @@ export interface Database {
     title: string | null;
     impact: Generated<Impact>;
     row_version: Generated<number>;
+    acknowledged_at: number | null;
+    acknowledged_by: string | null;
+    acknowledged_note: string | null;
   };
   incident_pages: { incident_id: number; page_id: number };
   incident_updates: {

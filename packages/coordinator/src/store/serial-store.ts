@@ -50,10 +50,11 @@ type Parts = {
 /**
  * A {@link Store} made of one writer and two readers.
  *
- * One transaction is written at a time, in the order of the calls. Only transactions of
- * {@link commit} overtake waiting transactions, so that a flood of requests, or a queue behind a
- * stalled disk, does not delay verdicts and alerts. The recorder has at most one transaction
- * under way, so waiting transactions get a turn in between.
+ * One transaction is written at a time, in the order of the calls. Only a transaction of
+ * {@link commit} overtakes waiting transactions, so that a flood of requests, or a queue behind a
+ * stalled disk, does not delay verdicts and alerts. After each of them a waiting transaction has
+ * its turn: while the database refuses each write after seconds, the renewals of the lease alone
+ * would keep the others waiting for ever.
  */
 export class SerialStore implements Store {
   readonly read: Kysely<Database>;
@@ -117,7 +118,12 @@ export class SerialStore implements Store {
 
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
-    const next = () => this.#urgent.shift() ?? this.#waiting.shift();
+    let mayOvertake = true;
+    const next = () => {
+      const overtaking = mayOvertake || this.#waiting.length === 0 ? this.#urgent.shift() : undefined;
+      mayOvertake = overtaking === undefined;
+      return overtaking ?? this.#waiting.shift();
+    };
     for (let work = next(); work !== undefined; work = next()) await work();
     this.#isWriting = false;
   }

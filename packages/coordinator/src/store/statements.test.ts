@@ -197,4 +197,16 @@ describe('a whole transaction at once', () => {
     await Promise.all([first, second, third]);
     expect(seen).toEqual([['a', 'b', 'c']]);
   });
+
+  test('commits that follow each other, of two callers, let each waiting transaction have its turn', async () => {
+    let isDone = false;
+    const commitAgainAndAgain = async (key: string) => {
+      for (let index = 0; index < 20 && !isDone; index += 1) await store.commit([facts(`${key}${index}`)]);
+      return isDone;
+    };
+    const committing = Promise.all([commitAgainAndAgain('a'), commitAgainAndAgain('b')]);
+    await store.transaction((tx) => add(tx, 'waited'));
+    isDone = true;
+    expect(await committing).toEqual([true, true]);
+  });
 });

@@ -5,7 +5,9 @@ import type { MonitorStatus } from './monitor.ts';
 const STATUSES = { a: 'active', d: 'degraded', e: 'error' } as const;
 type Letter = keyof typeof STATUSES;
 
-/** The statuses after each slot, and the slot with which each change begins, for slots that say these letters. */
+/**
+ * The statuses after each slot, and the slot with which each change begins, for slots that say these letters.
+ */
 function followed(says: string, confirmAfter: number, recoverAfter: number, from: MonitorStatus = 'active') {
   let verdicts: readonly SlotVerdict[] = [];
   let status = from;

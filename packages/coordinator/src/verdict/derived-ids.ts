@@ -52,6 +52,14 @@ export class DerivedIds {
     return this.#derive('notice', event, notificationId);
   }
 
+  /**
+   * The key that all messages of a notice about a monitor share.
+   * It has at most 70 characters, like the key of an incident.
+   */
+  noticeKey(monitorId: number, region: string | null, since: number): string {
+    return `${this.#installation}:${monitorId}:${this.#derive('monitor-notice', monitorId, region ?? '', since)}`;
+  }
+
   /** The id of the mail that sends one announcement of a status page to one subscriber. */
   newsId(announcementUid: string, recipientId: number): string {
     return this.#derive('news', announcementUid, recipientId);

@@ -152,8 +152,8 @@ export class Evaluation {
   }
 
   /**
-   * Handles the end of the recovery after a start, for one monitor: its slots that this process did not open
-   * no longer wait for any region.
+   * Handles the end of the recovery after a start, for one monitor: its
+   * slots that this leadership did not open no longer wait for any region.
    */
   resumedAll(monitorId: number): void {
     const known = this.#known(monitorId);

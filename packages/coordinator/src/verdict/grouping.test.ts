@@ -91,6 +91,23 @@ describe('a group', () => {
   });
 });
 
+test('notices about monitors are counted apart from the statuses, and listed last by their titles', () => {
+  const notice = { title: 'No data: Shop', lines: [], facts: [] };
+  const [told, failed] = [{ ...alertOf(1, 'degraded', HOST), notice }, alertOf(2, 'degraded', HOST)];
+  const mixed = groupAlert([told, failed]);
+  expect(mixed).toMatchObject({ monitor: { id: 2 }, group: { counts: { degraded: 1, notices: 1 } } });
+  expect(mixed.group?.monitors).toEqual([
+    { id: 2, name: expect.any(String), status: 'degraded' },
+    { id: 1, name: expect.any(String), status: 'degraded', notice: 'No data: Shop' },
+  ]);
+  expect(groupAlert([told, { ...told, monitor: { ...told.monitor, id: 3 } }]).group?.counts).toEqual({
+    error: 0,
+    degraded: 0,
+    recovered: 0,
+    notices: 2,
+  });
+});
+
 describe('recent changes', () => {
   test('the same change has the same rank however often it is noted, and ranks start again after a pause', () => {
     const changes = new RecentChanges();

@@ -75,19 +75,29 @@ const WORST_FIRST = ['error', 'degraded', 'recovered'] as const satisfies AlertS
  * @param alerts at least one, of different monitors, in the order of their changes
  */
 export function groupAlert(alerts: readonly Alert[]): Alert {
+  const notices = alerts.filter(({ notice }) => notice !== undefined);
+  const changes = alerts.filter(({ notice }) => notice === undefined);
   const counts = { error: 0, degraded: 0, recovered: 0 };
-  for (const { status } of alerts) counts[status] += 1;
-  const worst = WORST_FIRST.find((status) => counts[status] > 0);
-  const shown = alerts.findLast(({ status }) => status === worst);
+  for (const { status } of changes) counts[status] += 1;
+  const shown = newestOfWorst(changes) ?? newestOfWorst(notices);
   if (shown === undefined) throw new TypeError('a group of no alert');
-  const listed = WORST_FIRST.flatMap((each) => alerts.filter(({ status }) => status === each));
-  const monitors = listed.slice(0, MOST_LISTED).map(({ monitor: { id, name }, status, errorMessage }) => ({
-    id,
-    name,
-    status,
-    ...(errorMessage === undefined ? {} : { errorMessage }),
-  }));
-  return { ...shown, group: { counts, monitors, shared: sharedFacts(alerts) } };
+  const listed = WORST_FIRST.flatMap((each) => changes.filter(({ status }) => status === each));
+  const monitors = [...listed, ...notices]
+    .slice(0, MOST_LISTED)
+    .map(({ monitor: { id, name }, status, errorMessage, notice }) => ({
+      id,
+      name,
+      status,
+      ...(errorMessage === undefined ? {} : { errorMessage }),
+      ...(notice === undefined ? {} : { notice: notice.title }),
+    }));
+  const counted = notices.length === 0 ? counts : { ...counts, notices: notices.length };
+  return { ...shown, group: { counts: counted, monitors, shared: sharedFacts(alerts) } };
+}
+
+function newestOfWorst(alerts: readonly Alert[]): Alert | undefined {
+  const worst = WORST_FIRST.find((each) => alerts.some(({ status }) => status === each));
+  return alerts.findLast(({ status }) => status === worst);
 }
 
 type Shared = NonNullable<Alert['group']>['shared'];

@@ -239,8 +239,8 @@ export type LiveWindow = {
 const NONE: readonly never[] = [];
 
 /**
- * All maintenance windows and mutes that may hold alerts now or later. It is immutable: a change returns another
- * object.
+ * All maintenance windows and mutes that may hold alerts now
+ * or later. It is immutable: a change returns another object.
  */
 export class Windows {
   static readonly NONE = new Windows(new Map(), new Map());
@@ -299,8 +299,8 @@ export class Windows {
   }
 
   /**
-   * Whether the monitor is muted, or one of its windows has an occurrence, at the instant (epoch ms on the slots'
-   * clock).
+   * Whether the monitor is muted, or one of its windows has an
+   * occurrence, at the instant (epoch ms on the slots' clock).
    */
   cover(monitorId: number, instant: number): boolean {
     return this.#hold(monitorId, instant, () => true);

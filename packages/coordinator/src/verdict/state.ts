@@ -89,7 +89,7 @@ export type MonitorState = {
   verdicts: readonly SlotVerdict[];
   /** Undecided slots, oldest first. */
   open: OpenSlot[];
-  /** Whether this process has decided a slot of the monitor. */
+  /** Whether a slot of the monitor was decided since the leadership of its shard began. */
   isDecided: boolean;
   /** Key of the open incident; null: no incident is open. */
   incident: string | null;

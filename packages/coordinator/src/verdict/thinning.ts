@@ -117,12 +117,12 @@ export type AgentLoad = {
  * Whether a region's agents cannot run all of its checks. One of these shows it:
  *
  * - More than a tenth of the checks are behind.
- * - Slots are left out, more than half of the checks are late, and no other program takes the CPU. While slots
- *   are left out, late checks are refused early, so few checks are behind.
+ * - Slots are left out, more than half of the checks are late, and no other program takes the
+ *   CPU. While slots are left out, late checks are refused early, so few checks are behind.
  * - The thinning factor was halved for a trial, and more than a tenth of the checks are late.
  *
- * In all other cases late checks prove nothing: checks also begin late because of other programs on the
- * machine, and thinning does not help against these.
+ * In all other cases late checks prove nothing: checks also begin late because
+ * of other programs on the machine, and thinning does not help against these.
  */
 export function isRegionOverloaded(
   { begun, late, behind, isStarved }: AgentLoad,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 import { checkKind } from '../messages/check.ts';
 import { OUTCOMES } from '../messages/check-result.ts';
+import { REGIONS } from '../regions.ts';
 
 export const ALERT_STATUSES = ['error', 'degraded', 'recovered'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
@@ -16,14 +17,22 @@ export type Closure = (typeof CLOSURES)[number];
  */
 const group = z.object({
   /** Numbers of monitors, by the newest status of each monitor. */
-  counts: z.object({ error: z.number().int(), degraded: z.number().int(), recovered: z.number().int() }),
-  /** The monitors, the worst first and then in the order of their alerts; at most 100 of them. */
+  counts: z.object({
+    error: z.number().int(),
+    degraded: z.number().int(),
+    recovered: z.number().int(),
+    /** Number of notices, which are about no status; absent: none. */
+    notices: z.number().int().optional(),
+  }),
+  /** The monitors, the worst first and then in the order of their alerts, notices last; at most 100 of them. */
   monitors: z.array(
     z.object({
       id: z.number().int(),
       name: z.string(),
       status: z.enum(ALERT_STATUSES),
       errorMessage: z.string().optional(),
+      /** Title of the notice about the monitor; absent: the alert is about its status. */
+      notice: z.string().optional(),
     }),
   ),
   /** The members that all alerts of the group share. */
@@ -90,22 +99,29 @@ export const alert = z.object({
   incident: z.string(),
   /** The last outcome of each region, and the slot of that outcome (epoch ms; absent: not known). */
   regions: z.array(
-    z.object({ region: z.string(), outcome: z.enum(OUTCOMES), slot: z.number().int().optional() }),
+    z.object({ region: z.enum(REGIONS), outcome: z.enum(OUTCOMES), slot: z.number().int().optional() }),
   ),
   /** Why this alert closes an incident that did not recover; absent in every other alert. */
   closure: z.enum(CLOSURES).optional(),
   /** Whether this is a test that a person sent. A test belongs to no incident. */
   test: z.boolean().optional(),
   /**
-   * How late the alert is sent, ms. Set for an attempt to send an alert that is at least a
-   * minute late. It is never stored.
+   * How late the alert is sent, ms. It is present only in an attempt to
+   * send an alert that is at least a minute late, and is never stored.
    */
   delayedMs: z.number().optional(),
   /**
-   * The whole text of a message of svc about itself; absent in every other alert. The monitor of such an
-   * alert has id 0, which no real monitor has.
+   * The text of a message that announces no change of a status. Absent in every
+   * other alert. A message of svc about itself has `lines`, and its monitor has
+   * id 0, which no real monitor has. A notice about a monitor has `facts`.
    */
-  notice: z.object({ title: z.string(), lines: z.array(z.string()) }).optional(),
+  notice: z
+    .object({
+      title: z.string(),
+      lines: z.array(z.string()),
+      facts: z.array(z.object({ label: z.string(), text: z.string() })).optional(),
+    })
+    .optional(),
   group: group.optional(),
   /**
    * The whole text of a mail to a visitor of a status page; absent in every other alert. The monitor of such

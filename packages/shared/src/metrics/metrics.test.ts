@@ -112,11 +112,15 @@ describe('the text for Prometheus', () => {
     [-0, '0'],
     [Number.POSITIVE_INFINITY, '+Inf'],
     [Number.NEGATIVE_INFINITY, '-Inf'],
-    [Number.NaN, 'NaN'],
   ])('writes %d as Go reads it', (value, written) => {
     expect(prometheusText(measurementsOf(GAUGES, { age: value }, 0))).toContain(
       `\nsvc_age_seconds ${written}\n`,
     );
+  });
+
+  test('has no sample of a value that is not known', () => {
+    const text = prometheusText(measurementsOf(GAUGES, { age: Number.NaN }, 0));
+    expect(parsePrometheus(text).get('svc_age_seconds')).toMatchObject({ type: 'gauge', samples: [] });
   });
 
   test('escapes the value of a label, and is read back as it was', () => {

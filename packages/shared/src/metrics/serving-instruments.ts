@@ -61,16 +61,24 @@ export const SERVING_GAUGES = {
   leading: gauge('svc_leading', '1 while this coordinator leads and can renew its lease, else 0.', {
     advice: '0 on all coordinators: nothing is checked.',
   }),
-  databaseBytes: gauge('svc_database_bytes', 'Size of the database file.', { unit: 'bytes' }),
-  journalBytes: gauge('svc_database_journal_bytes', "Size of the database's journal.", {
-    unit: 'bytes',
-    advice: 'Above 1 GiB: a program has been reading the database for long. The log says so.',
-  }),
-  freeBytes: gauge('svc_database_free_bytes', "Space that is left on the database's disk.", {
-    unit: 'bytes',
-    advice:
-      'Below 1 GiB: make room, or lower `SVC_RESULT_RETENTION_DAYS`. On a full disk nothing is recorded.',
-  }),
+  databaseBytes: gauge('svc_database_bytes', 'Size of the database.', { unit: 'bytes' }),
+  journalBytes: gauge(
+    'svc_database_journal_bytes',
+    "Size of the database's journal. PostgreSQL does not report it.",
+    {
+      unit: 'bytes',
+      advice: 'Above 1 GiB: a program has been reading the database for long. The log says so.',
+    },
+  ),
+  freeBytes: gauge(
+    'svc_database_free_bytes',
+    "Space that is left on the database's disk. PostgreSQL does not report it.",
+    {
+      unit: 'bytes',
+      advice:
+        'Below 1 GiB: make room, or lower `SVC_RESULT_RETENTION_DAYS`. On a full disk nothing is recorded.',
+    },
+  ),
   natsConnected: gauge('svc_nats_connected', '1 while the coordinator is connected to NATS, else 0.', {
     advice: '0 for more than a minute: nothing is checked. Look at NATS and at the way to it.',
   }),

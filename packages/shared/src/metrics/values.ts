@@ -150,7 +150,8 @@ export type Measurement = {
 };
 
 /**
- * Takes the values of the instruments at this moment. Later counting does not change the result.
+ * Takes the values of the instruments at this moment. Later counting does not change the result. A value that
+ * is not known now, NaN, gives no point: it would make every sum over several processes NaN.
  *
  * @param startedAt when the counting began, epoch ms
  */
@@ -162,7 +163,7 @@ export function measurementsOf<I extends Instruments>(
   return Object.entries(instruments).map(([name, instrument]) => ({
     instrument,
     startedAt,
-    points: pointsOf(instrument, values[name as keyof I]),
+    points: pointsOf(instrument, values[name as keyof I]).filter(({ value }) => !Number.isNaN(value)),
   }));
 }
 

@@ -1,4 +1,7 @@
-/** Streams on a cluster of three real NATS servers, of which one is missing, is killed, or comes back with an empty disk. */
+/**
+ * Streams on a cluster of three real NATS servers, of which
+ * one is missing, is killed, or comes back with an empty disk.
+ */
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { type NatsCluster, startNatsCluster } from '../../../../test/support/nats-cluster.ts';

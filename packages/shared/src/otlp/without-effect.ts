@@ -30,7 +30,10 @@ const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_METRICS_EN
  */
 const MOST_LABELS = 40;
 const MOST_VALUE_BYTES = 4_096;
-/** Number of labels of a histogram bucket of a failed check, without further attributes of the resource. */
+/**
+ * Number of labels that a histogram bucket of a failed check has
+ * besides the attributes of the resource that the operator adds.
+ */
 const LABELS_OF_A_POINT = 12;
 export const MOST_RESOURCE_ATTRIBUTES = MOST_LABELS - LABELS_OF_A_POINT;
 const SERVICE = ['service.name', 'service.version', 'service.instance.id'];

@@ -56,7 +56,7 @@ function metricOf({ instrument, startedAt, points }: Measurement, endTime: HrTim
     aggregationTemporality: AggregationTemporality.CUMULATIVE,
   };
   const numbers = points.flatMap(({ labels, value }) =>
-    // JSON has no NaN or infinity, so an unknown value gives no point.
+    // JSON has no infinity.
     typeof value === 'number' && Number.isFinite(value) ? [at(labels, value)] : [],
   );
   const distributions = points.flatMap(({ labels, value }) =>

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Instrument, OpenLabels } from '../metrics/instrument.ts';
 import { INSTRUMENT_GROUPS, type InstrumentGroup } from '../metrics/registry.ts';
-import { OWN_ID, REGION_FORMAT, REGIONS } from '../regions.ts';
 import type { Attribute, Attributes, ResourceDefinition, Value } from '../resources/definition.ts';
 import { DEFINITIONS, RESOURCE_KINDS, resourceSchema } from '../resources/registry.ts';
 import { meaning } from './meaning.ts';
@@ -193,14 +192,7 @@ function openLabelsTable(labels: OpenLabels): string[] {
  */
 function declaredFileSchema(): object {
   const kinds = RESOURCE_KINDS.map((kind) => {
-    const { $schema: _, ...resource } = z.toJSONSchema(resourceSchema(kind, 'file'), {
-      io: 'input',
-      override: ({ jsonSchema }) => {
-        if (jsonSchema.format !== REGION_FORMAT) return;
-        delete jsonSchema.format;
-        jsonSchema.anyOf = [{ enum: [...REGIONS] }, { pattern: OWN_ID.source }];
-      },
-    });
+    const { $schema: _, ...resource } = z.toJSONSchema(resourceSchema(kind, 'file'), { io: 'input' });
     const entries = { type: ['object', 'null'], additionalProperties: resource };
     return [kind, { description: DEFINITIONS[kind].description, ...entries }];
   });

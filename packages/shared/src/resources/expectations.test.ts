@@ -51,6 +51,7 @@ const ATTRIBUTES: Record<ResourceKind, Row[]> = {
     ['monitor_ids', 'set', 'default', []],
     // This attribute was added to the format later.
     ['group_alerts', 'bool', 'default', true],
+    ['notify_unknown', 'bool', 'default', true],
   ],
   svc_status_page: [
     ...STAMPS,

@@ -89,6 +89,7 @@ test('the settings of a channel stand apart from the kinds it is not', () => {
     provider_type: 'push_a',
     monitor_ids: ['3', '12'],
     group_alerts: true,
+    notify_unknown: true,
     settings: { topic: 'a', server_url: null, token: null },
   });
 });

@@ -64,6 +64,12 @@ export const notification = {
       true,
       'Whether alerts of many monitors that change together come as one message. Kinds that keep incidents, and `webhook`, get each alert in any case.',
     ),
+    notify_unknown: withDefault(
+      bool,
+      true,
+      'Whether the channel is told when a monitor has had no data for 10 minutes or three periods, whichever is longer, and when data is back. Only kinds that people read are told.',
+      { label: 'Tell of missing data' },
+    ),
     id: computed(text(), 'Id: a decimal number as a string.'),
     created_at: computed(text(), 'When the channel was created (RFC 3339).'),
     updated_at: computed(text(), 'When the channel was last changed (RFC 3339).'),
@@ -71,11 +77,12 @@ export const notification = {
   blocks: CHANNEL_BLOCKS,
   rules: [oneMatchingBlock],
   apiMembers: ['state', 'state_reason', 'stopped_at'],
-  arrange: ({ name, provider_type, monitor_ids, group_alerts, ...blocks }) => ({
+  arrange: ({ name, provider_type, monitor_ids, group_alerts, notify_unknown, ...blocks }) => ({
     name,
     provider_type,
     monitor_ids,
     group_alerts,
+    notify_unknown,
     settings: blocks[provider_type as ChannelKind],
   }),
   present: ({ settings, ...rest }) => ({ ...rest, [String(rest.provider_type)]: settings }),
@@ -90,6 +97,7 @@ export type NotificationOf<K extends ChannelKind> = {
   provider_type: K;
   monitor_ids: string[];
   group_alerts: boolean;
+  notify_unknown: boolean;
   settings: ChannelSettings[K];
 };
 export type Notification = { [K in ChannelKind]: NotificationOf<K> }[ChannelKind];

@@ -56,6 +56,7 @@ test.each(CHANNEL_KINDS)('the settings of a stored %s are read as they were writ
     provider_type: kind,
     monitor_ids: ['1'],
     group_alerts: true,
+    notify_unknown: true,
     settings: channelSettings(kind, 0),
   };
   expect(parseStored('svc_notification', notification).data).toEqual(notification);

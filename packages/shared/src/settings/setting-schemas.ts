@@ -17,6 +17,21 @@ export function wholeNumber(minimum: number, maximum: number) {
     .refine((value) => value >= minimum && value <= maximum, message);
 }
 
+const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A length of time with its unit, `90s`, `30m`, `4h` or `1d`, as milliseconds. Both bounds are included. */
+export function duration(minimum: string, maximum: string) {
+  const parsed = (text: string) => {
+    const match = /^(\d{1,9})([smhd])$/.exec(text);
+    return match === null ? Number.NaN : Number(match[1]) * UNITS_MS[match[2] as keyof typeof UNITS_MS];
+  };
+  const message = `must be a whole number and a unit (s, m, h or d), from ${minimum} to ${maximum}`;
+  return z
+    .string()
+    .transform(parsed)
+    .refine((ms) => ms >= parsed(minimum) && ms <= parsed(maximum), message);
+}
+
 /** A switch: `0` or `1`. */
 export const onOff = z.enum(['0', '1'], { error: 'must be 0 or 1' }).transform((text) => text === '1');
 

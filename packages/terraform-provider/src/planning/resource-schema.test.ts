@@ -45,7 +45,8 @@ const ATTRIBUTES: Record<ResourceKind, string> = {
     name: string optional
     provider_type: string required
     monitor_ids: set(string) optional+computed
-    group_alerts: bool optional+computed`,
+    group_alerts: bool optional+computed
+    notify_unknown: bool optional+computed`,
   svc_status_page: `${STAMPS}
     title: string required
     slug: string required

@@ -133,7 +133,13 @@ test('the body of a monitor has everything that can be set, and its type', () =>
 });
 
 test('the body of a channel has its settings under the name of its kind', () => {
-  const channel = { name: null, provider_type: 'push_a', monitor_ids: ['3'], group_alerts: false };
+  const channel = {
+    name: null,
+    provider_type: 'push_a',
+    monitor_ids: ['3'],
+    group_alerts: false,
+    notify_unknown: true,
+  };
   const planned = { ...channel, email: [] };
   const settings = { topic: 'a', server_url: null, token: null };
   expect(requestBody(DEFINITIONS.svc_notification, { ...planned, push_a: [settings] })).toEqual({

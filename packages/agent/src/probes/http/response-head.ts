@@ -75,7 +75,10 @@ export function parseHead(text: string): ResponseHead {
 
 /** The fields of a head, in the order in which they were added. The class serves every version of HTTP. */
 export class HeaderFields {
-  /** Values by lower-case name. Several values are joined by `, `. Of several `Location`s only the first is kept. */
+  /**
+   * Values by lower-case name. Several values are joined by
+   * `, `. Of several `Location`s only the first is kept.
+   */
   readonly values = new Map<string, string>();
   /** The values of `Set-Cookie`, one for each field; undefined when there is no such field. */
   setCookies: string[] | undefined;

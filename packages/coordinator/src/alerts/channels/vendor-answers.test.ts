@@ -265,7 +265,7 @@ describe('Twilio', () => {
     });
     const body = new URLSearchParams(receiver.requests[0]?.text).get('Body') ?? '';
     expect(body.length + (body.match(/€/g) ?? []).length).toBeLessThanOrEqual(306);
-    expect(body).toMatch(/^Error: €+.*\nhttps:\/\/svc\.example\/monitors\/12$/s);
+    expect(body).toMatch(/^Error: €+.*\nhttps:\/\/svc\.example\/monitors\/12\/incident$/s);
   });
 });
 

@@ -2,6 +2,8 @@ import { ID } from '@svc/shared/ids.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import { z } from 'zod';
 import {
+  type Acknowledgement,
+  acknowledgementOf,
   findIncident,
   type IncidentContent,
   newestIncidents,
@@ -14,9 +16,16 @@ import { IMPACTS, newestUpdate, stateOf, UPDATE_STATES } from '../../verdict/inc
 import { id, instant } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { idList, instantText, nameSchema, noteText, numbers } from '../body-members.ts';
-import { idOf, type ServedEndpoint, workspaceOf } from '../endpoint.ts';
+import { endpoint, idOf, type ServedEndpoint, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../lists.ts';
-import { defineObjects, type Member, type ObjectRequest, serveObjects, versionOptions } from '../objects.ts';
+import {
+  defineObjects,
+  furtherChange,
+  type Member,
+  type ObjectRequest,
+  serveObjects,
+  versionOptions,
+} from '../objects.ts';
 import { Problem } from '../problem.ts';
 
 const UPDATE_EXAMPLE = {
@@ -44,6 +53,15 @@ const updateView = z
   .meta({ examples: [UPDATE_EXAMPLE] });
 export type UpdateView = z.infer<typeof updateView>;
 
+/** The members of an acknowledgement in an answer. */
+export const acknowledgementView = z
+  .object({
+    at: instant.meta({ description: 'When somebody acknowledged it.' }),
+    by: z.string().meta({ description: 'Name of the token.' }),
+    note: z.string().nullable(),
+  })
+  .meta({ examples: [{ at: '2026-11-22T10:04:00.000Z', by: 'Ada', note: 'The disk is full.' }] });
+
 const incidentView = z
   .object({
     id,
@@ -69,6 +87,9 @@ const incidentView = z
     }),
     page_ids: z.array(id),
     latest_update: updateView.nullable(),
+    acknowledgement: acknowledgementView
+      .nullable()
+      .meta({ description: 'Null while nobody has acknowledged it. Status pages do not show it.' }),
   })
   .meta({
     examples: [
@@ -85,6 +106,7 @@ const incidentView = z
         closure: null,
         page_ids: ['5'],
         latest_update: UPDATE_EXAMPLE,
+        acknowledgement: null,
       },
     ],
   });
@@ -248,6 +270,33 @@ export const UPDATE = defineObjects({
   remove: { summary: 'Remove an update of an incident' },
 });
 
+const acknowledgeBody = z
+  .strictObject({ note: nameSchema('What people should know, in one line.').nullish() })
+  .meta({ examples: [{ note: 'The disk is full.' }] });
+
+export const acknowledgeIncident = endpoint({
+  method: 'POST',
+  path: '/v1/incidents/{id}/acknowledge',
+  access: 'write',
+  tag: 'Incidents',
+  summary: 'Acknowledge an open incident: somebody looks after it',
+  description:
+    'Channels get no further reminders of it. The first acknowledgement stays: the answer to a second one says who was first.',
+  body: acknowledgeBody,
+  problems: ['conflict'],
+  answers: { 200: { description: 'The incident.', schema: incidentView, headers: ['ETag'] } },
+});
+
+export const unacknowledgeIncident = endpoint({
+  method: 'POST',
+  path: '/v1/incidents/{id}/unacknowledge',
+  access: 'write',
+  tag: 'Incidents',
+  summary: 'Take the acknowledgement of an open incident back',
+  problems: ['conflict'],
+  answers: { 200: { description: 'The incident.', schema: incidentView, headers: ['ETag'] } },
+});
+
 const incidentKeys = z.tuple([z.number().int()]);
 const updateKeys = z.tuple([z.number().int(), z.number().int()]);
 
@@ -296,6 +345,14 @@ function ofIncidents(parts: Parts): ServedEndpoint[] {
         return (change) => change.replace(idOf(request), content, versions);
       },
       remove: (request) => (change) => change.remove(idOf(request)),
+      further: [
+        furtherChange(acknowledgeIncident, (request) => {
+          const { body, token } = request;
+          const acknowledgement = { by: token?.name ?? '', note: body.note ?? null };
+          return (change) => change.acknowledge(idOf(request), acknowledgement);
+        }),
+        furtherChange(unacknowledgeIncident, (request) => (change) => change.unacknowledge(idOf(request))),
+      ],
     },
     parts,
   );
@@ -372,7 +429,16 @@ function viewOf(incident: StoredIncident, updates: readonly StoredUpdate[]): Inc
     closure: incident.closure,
     page_ids: incident.pageIds.map(String),
     latest_update: newest === null ? null : viewOfUpdate(newest),
+    acknowledgement: viewOfAcknowledgement(acknowledgementOf(incident)),
   };
+}
+
+export function viewOfAcknowledgement(
+  acknowledgement: Acknowledgement | null | undefined,
+): IncidentView['acknowledgement'] {
+  if (acknowledgement === null || acknowledgement === undefined) return null;
+  const { at, by, note } = acknowledgement;
+  return { at: instantText(at), by, note };
 }
 
 function viewOfUpdate(update: StoredUpdate): UpdateView {

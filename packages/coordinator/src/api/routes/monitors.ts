@@ -1,5 +1,5 @@
 import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
-import { compareRegions } from '@svc/shared/regions.ts';
+import { REGIONS } from '@svc/shared/regions.ts';
 import {
   kindOfType,
   MONITOR_KINDS,
@@ -8,10 +8,12 @@ import {
 } from '@svc/shared/resources/monitors.ts';
 import { attributeWarnings } from '@svc/shared/resources/registry.ts';
 import { MASK } from '@svc/shared/secret.ts';
+import { utcText } from '@svc/shared/time-texts.ts';
 import { urlSecrets, userInfoApart } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
 import type { StoredMonitor } from '../../declaration/stored.ts';
 import { type RecentHistory, recentHistories } from '../../history/recent-history.ts';
+import { noticesOf } from '../../store/alerts/monitor-notices.ts';
 import {
   type FailingChannel,
   type FailingChannels,
@@ -25,9 +27,11 @@ import {
   SHOWN_STATES,
 } from '../../store/declaration/monitor-overview.ts';
 import { monitorCreatedAt, usesOfMonitor } from '../../store/declaration/monitors.ts';
+import { type Acknowledgement, acknowledgedIncidents } from '../../store/incidents/incidents.ts';
 import { MaintenanceNow } from '../../store/incidents/maintenance-windows.ts';
 import { type Mute, mutesOf } from '../../store/incidents/mutes.ts';
 import { type LiveMonitor, MONITOR_STATUSES, type MonitorStatus } from '../../verdict/monitor.ts';
+import type { MonitorNotice } from '../../verdict/monitor-notices.ts';
 import { addTimes, NO_TIMES, type StatusTimes, uptimePercent, worstStatus } from '../../verdict/uptime.ts';
 import { id, instant } from '../answers.ts';
 import type { ApiParts, KnownVerdict } from '../api-parts.ts';
@@ -36,6 +40,7 @@ import { defineResources, resourceView, serveResources } from '../collection.ts'
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { idsFilter, listOf, nameFilter, offsetPage, typeFilter } from '../lists.ts';
 import { invalid, Problem } from '../problem.ts';
+import { acknowledgementView, viewOfAcknowledgement } from './incidents.ts';
 import { muteOf, muteOfMonitor } from './mutes.ts';
 
 /** The types of monitors in a message: `http, tcp or dns`. */
@@ -68,11 +73,12 @@ export function monitorEndpoints(parts: ApiParts): ServedEndpoint[] {
       kindFor: monitorKindOf,
       async present(stored) {
         const ids = stored.map(({ id }) => id);
-        const [verdicts, failing] = await Promise.all([
+        const [verdicts, failing, notices] = await Promise.all([
           monitors.verdictsOf(ids),
           failingChannels(store, ids, MOST_NAMED),
+          noticesOf(store, ids),
         ]);
-        const surroundings = { verdicts, failing, now: slotNow() };
+        const surroundings = { verdicts, failing, notices, now: slotNow() };
         return stored.map((monitor) => monitorView(monitor, surroundings));
       },
     },
@@ -132,6 +138,9 @@ const monitorStateView = z
       description: 'Whether a maintenance window of the monitor is under way: its alerts are held.',
     }),
     mute: muteOfMonitor,
+    acknowledgement: acknowledgementView.extend({ incident_id: id }).nullable().meta({
+      description: 'The acknowledgement of the open incident of the monitor. Null without one.',
+    }),
     target: z.string().nullable().meta({
       description:
         'What is checked, without user information and with a mask in place of a query, for every scope of the token. Null while no coordinator leads.',
@@ -140,6 +149,10 @@ const monitorStateView = z
     disagreeing: z.array(z.string()).meta({
       description:
         'Regions whose newest vote is another outcome than the status. For `degraded`, a failed vote agrees too. Empty for `unknown`.',
+    }),
+    failing_alone: z.array(z.object({ region: z.string(), since: z.number().int() })).meta({
+      description:
+        'Regions that have failed alone for so long that the channels were told (`SVC_REGION_NOTICE_AFTER`), and since when, epoch ms.',
     }),
     history: historyView.optional(),
   })
@@ -154,9 +167,11 @@ const monitorStateView = z
         since: 1_767_225_600_412,
         maintenance: false,
         mute: null,
+        acknowledgement: null,
         target: 'https://api.example.com/health',
         periodicity: '30s',
         disagreeing: [],
+        failing_alone: [],
       },
     ],
   });
@@ -248,14 +263,21 @@ export const monitorStates = endpoint({
   answers: { 200: { description: 'A page of the list.', schema: statesView } },
 });
 
+/** What is known of a listed monitor, apart from its row in the database. */
+type KnownOfMonitor = {
+  readonly monitor: LiveMonitor | undefined;
+  readonly verdict: KnownVerdict | undefined;
+  readonly notices: readonly MonitorNotice[];
+  readonly history: RecentHistory | undefined;
+  readonly mute: Mute | undefined;
+  readonly acknowledged: (Acknowledgement & { readonly incidentId: number }) | undefined;
+};
+
 export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): ServedEndpoint[] {
   const maintenanceNow = new MaintenanceNow(store);
   const viewOf = (
     { id, active, maintenance, ...row }: OverviewRow,
-    monitor: LiveMonitor | undefined,
-    verdict: KnownVerdict | undefined,
-    history: RecentHistory | undefined,
-    mute: Mute | undefined,
+    { monitor, verdict, notices, history, mute, acknowledged }: KnownOfMonitor,
   ): MonitorStateView => {
     return {
       ...row,
@@ -263,9 +285,11 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       active: active === 1,
       maintenance: maintenance === 1,
       mute: mute === undefined ? null : muteOf(mute),
+      acknowledgement: acknowledgementOf(acknowledged),
       target: monitor === undefined ? null : urlSecrets.replaced(monitor.target, MASK),
       periodicity: PERIODICITIES.find((each) => periodMs(each) === monitor?.periodMs) ?? null,
       disagreeing: verdict === undefined ? [] : regionsAgainst(verdict),
+      failing_alone: notices.flatMap(({ region, since }) => (region === null ? [] : [{ region, since }])),
       ...(history === undefined ? {} : { history: historyOf(history) }),
     };
   };
@@ -288,15 +312,24 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       const total =
         state === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[state];
       const listed = rows.map(({ id }) => id);
-      const [known, verdicts, mutes, histories] = await Promise.all([
+      const [known, verdicts, notices, mutes, acknowledged, histories] = await Promise.all([
         monitors.findMonitors(listed),
         monitors.verdictsOf(listed),
+        noticesOf(store, listed),
         mutesOf(store, listed, slotNow()),
+        acknowledgedIncidents(store, listed),
         include === undefined ? new Map() : recentHistories(store, listed, slotNow()),
       ]);
       const data = rows.map((row) => {
         const { id } = row;
-        return viewOf(row, known.get(id), verdicts.get(id), histories.get(id), mutes.get(id));
+        return viewOf(row, {
+          monitor: known.get(id),
+          verdict: verdicts.get(id),
+          notices: notices.get(id) ?? [],
+          history: histories.get(id),
+          mute: mutes.get(id),
+          acknowledged: acknowledged.get(id),
+        });
       });
       const failing = await failingChannelsOf(store, workspaceId, MOST_FAILING);
       return ok({
@@ -308,6 +341,14 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       } satisfies MonitorStatesView);
     }),
   ];
+}
+
+function acknowledgementOf(
+  acknowledged: KnownOfMonitor['acknowledged'],
+): MonitorStateView['acknowledgement'] {
+  const view = viewOfAcknowledgement(acknowledged);
+  if (view === null || acknowledged === undefined) return null;
+  return { incident_id: String(acknowledged.incidentId), ...view };
 }
 
 /** The outcomes of votes that agree with a status. */
@@ -416,20 +457,36 @@ type MonitorSurroundings = {
   readonly verdicts: ReadonlyMap<number, KnownVerdict>;
   /** Failing channels by the id of the monitor. */
   readonly failing: ReadonlyMap<number, FailingChannels>;
+  /** Notices by the id of the monitor. */
+  readonly notices: ReadonlyMap<number, readonly MonitorNotice[]>;
   /** The instant for which the answer is made, epoch ms. */
   readonly now: number;
 };
 
-function monitorView(stored: StoredMonitor, { verdicts, failing, now }: MonitorSurroundings): object {
+function monitorView(
+  stored: StoredMonitor,
+  { verdicts, failing, notices, now }: MonitorSurroundings,
+): object {
   const verdict = verdicts.get(stored.id);
   const answered = resourceView(stored, {
     status: verdict?.status ?? 'unknown',
     regions_status: (verdict?.votes ?? [])
-      .toSorted((one, other) => compareRegions(one.region, other.region))
+      .toSorted((one, other) => REGIONS.indexOf(one.region) - REGIONS.indexOf(other.region))
       .map((vote) => regionStatus(vote, now)),
-    warnings: [...attributeWarnings(stored.kind, stored.attributes), ...undelivered(failing.get(stored.id))],
+    warnings: [
+      ...attributeWarnings(stored.kind, stored.attributes),
+      ...(notices.get(stored.id) ?? []).map(noticeWarning),
+      ...undelivered(failing.get(stored.id)),
+    ],
   });
   return stored.kind === 'svc_http_monitor' ? userInfoApart(answered) : answered;
+}
+
+function noticeWarning({ region, since }: MonitorNotice): string {
+  const text = utcText(since);
+  return region === null
+    ? `it has had no data since ${text}`
+    : `region ${region} alone has failed since ${text}`;
 }
 
 function undelivered(failing: FailingChannels | undefined): string[] {

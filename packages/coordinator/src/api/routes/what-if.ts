@@ -1,17 +1,15 @@
 import { ALERT_STATUSES } from '@svc/shared/channels/alert.ts';
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { SvcError } from '@svc/shared/errors.ts';
-import { LIMITS } from '@svc/shared/limits.ts';
 import { check } from '@svc/shared/messages/check.ts';
-import { QUORUM_WORDS } from '@svc/shared/quorum.ts';
-import { givenRegionId, REGIONS } from '@svc/shared/regions.ts';
+import { quorumOf } from '@svc/shared/quorum.ts';
+import { REGIONS } from '@svc/shared/regions.ts';
 import { running } from '@svc/shared/resources/monitor-common.ts';
 import { z } from 'zod';
 import { closesIncidents } from '../../alerts/registry.ts';
 import type { Comparison, Course, OtherSettings } from '../../history/what-if/compare.ts';
 import { monitorCreatedAt } from '../../store/declaration/monitors.ts';
 import { wholeMs } from '../../store/queries.ts';
-import { type RegionNumbers, storedRegionNumbers } from '../../store/results/region-numbers.ts';
 import { type LiveMonitor, MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import { DAY_MS } from '../../verdict/summary-range.ts';
 import { uptimePercent } from '../../verdict/uptime.ts';
@@ -28,8 +26,6 @@ const DAYS = 14;
  * of alerts. If there are more, the answer has the newest.
  */
 const SHOWN = 500;
-
-const NO_QUORUM = `must be majority, any, all or a number from 1 to ${REGIONS.length}`;
 
 const whatIfBody = z
   .strictObject({
@@ -49,29 +45,16 @@ const whatIfBody = z
         description:
           'Attempts after the first, at most as many as the monitor has. The default: as they were.',
       }),
-    degraded_at: z
-      .number('must be a number')
-      .int('must be a whole number')
-      .min(0, 'must be at least 0')
-      .max(LIMITS.timeoutMs, `must be at most ${LIMITS.timeoutMs}`)
-      .nullish()
-      .meta({
-        description:
-          'Latency above which a passing check is degraded, ms; 0: it never is. Left out: as it was.',
-      }),
+    degraded_at: running.degraded_at.value.schema.nullish().meta({
+      description:
+        'Latency above which a passing check is degraded, ms; 0: it never is. Left out: as it was.',
+    }),
     regions: z
-      .array(givenRegionId)
+      .array(z.enum(REGIONS, 'must be a region'))
       .min(1, 'must name a region')
       .nullish()
       .meta({ description: 'Some of the regions of the monitor (default all).' }),
-    quorum: z
-      .union(
-        [
-          z.enum(QUORUM_WORDS, NO_QUORUM),
-          z.number(NO_QUORUM).int(NO_QUORUM).min(1, NO_QUORUM).max(REGIONS.length, NO_QUORUM),
-        ],
-        NO_QUORUM,
-      )
+    quorum: running.quorum.value.schema
       .nullish()
       .meta({ description: 'As of a monitor. Left out: as it is.' }),
     confirm_after: running.confirm_after.value.schema
@@ -197,11 +180,7 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): S
         throw new Problem('not-found', `there is no monitor ${id}`);
       }
       const { timeout, retry } = check.parse(JSON.parse(present.checkText.reveal()));
-      const settings = settingsOf(
-        request.body,
-        { retry, regions: present.regions },
-        await storedRegionNumbers(store),
-      );
+      const settings = settingsOf(request.body, { retry, regions: present.regions });
       const until = slotNow();
       const whatIf = {
         ...{ present, createdAt, settings, until },
@@ -229,7 +208,7 @@ type Declared = Pick<LiveMonitor, 'regions'> & { readonly retry: number };
  *
  * @throws Problem `invalid` that lists all errors
  */
-function settingsOf(body: WhatIfBody, declared: Declared, numbers: RegionNumbers): OtherSettings {
+function settingsOf(body: WhatIfBody, declared: Declared): OtherSettings {
   const { retry, degraded_at, regions, quorum, confirm_after, recover_after } = body;
   const mistakes: { path: (string | number)[]; message: string }[] = [];
   if (retry !== null && retry !== undefined && retry > declared.retry) {
@@ -237,12 +216,8 @@ function settingsOf(body: WhatIfBody, declared: Declared, numbers: RegionNumbers
     mistakes.push({ path: ['retry'], message });
   }
   for (const [index, region] of (regions ?? []).entries()) {
-    const isKnown = declared.regions?.includes(region) ?? numbers.numberIn(region) !== null;
-    if (isKnown) continue;
-    const message =
-      declared.regions === null
-        ? 'is not a region'
-        : `must be a region of the monitor: ${declared.regions.join(', ')}`;
+    if (declared.regions === null || declared.regions.includes(region)) continue;
+    const message = `must be a region of the monitor: ${declared.regions.join(', ')}`;
     mistakes.push({ path: ['regions', index], message });
   }
   if (mistakes.length > 0) throw invalid(mistakes);
@@ -250,7 +225,7 @@ function settingsOf(body: WhatIfBody, declared: Declared, numbers: RegionNumbers
     retry: retry ?? undefined,
     degradedAtMs: degraded_at ?? undefined,
     regions: regions ?? undefined,
-    quorum: quorum ?? undefined,
+    quorum: typeof quorum === 'string' ? quorumOf(quorum) : undefined,
     confirmAfter: confirm_after ?? undefined,
     recoverAfter: recover_after ?? undefined,
   };

@@ -100,8 +100,6 @@ export type References = {
  * options are folded, except options that are chosen.
  */
 export type LikelyOptions = {
-  /** All options, where the field itself does not know them. */
-  readonly options?: readonly Option[];
   readonly values: ReadonlySet<string>;
   /** What the other options are: `Regions without an agent`. */
   readonly others: string;
@@ -302,16 +300,15 @@ function choices(view: FormView, field: Field, options: readonly Option[], path:
   const boxes = (some: readonly Option[]) =>
     html`<div class="boxes">${some.map(({ value, label }) => checkbox(path, value, label, chosen.has(value)))}</div>`;
   const likely = view.likely.get(path);
-  const all = likely?.options ?? options;
   const isFirst = ({ value }: Option) =>
     likely === undefined || likely.values.has(value) || chosen.has(value);
-  const others = all.filter((option) => !isFirst(option));
+  const others = options.filter((option) => !isFirst(option));
   const folded = html`<details><summary>${likely?.others ?? ''} (${others.length})</summary>${boxes(others)}</details>`;
   return choiceSet(
     view,
     field,
     path,
-    html`${boxes(all.filter(isFirst))}${others.length === 0 ? NO_HTML : folded}`,
+    html`${boxes(options.filter(isFirst))}${others.length === 0 ? NO_HTML : folded}`,
   );
 }
 
@@ -452,7 +449,7 @@ const SECTIONS: readonly { readonly title: string; readonly names: readonly stri
   { title: 'Who may see it', names: ['public', 'access_type', 'password', 'auth_email_domains'] },
   { title: 'Links', names: ['homepage_url', 'contact_url', 'icon', 'custom_domain'] },
   { title: 'When', names: ['starts_at', 'ends_at', 'time_zone', 'repeat'] },
-  { title: 'Alerts', names: ['monitor_ids', 'group_alerts'] },
+  { title: 'Alerts', names: ['monitor_ids', 'group_alerts', 'notify_unknown'] },
   { title: 'Where visitors see it', names: ['page_ids', 'component_ids'] },
 ];
 

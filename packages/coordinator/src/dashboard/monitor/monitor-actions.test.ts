@@ -65,6 +65,36 @@ test('an action without a ticked monitor changes nothing; after a refusal the ot
   expect(await read(id)).toMatchObject({ active: false });
 });
 
+test('an action leads back to the same filters; a page that its removals have emptied, to the last page', async () => {
+  for (let number = 0; number < 51; number += 1) await made(`Row ${number}`);
+  const query = '?name=row&sort=name&offset=50';
+  const [list, action] = [`/${query}`, `/monitors/selected${query}`];
+  const [, id = ''] = (await session.get(list)).text.match(/name="monitor" value="(\d+)"/) ?? [];
+  const stale = await session.filled(list, action, { monitor: id, action: 'remove' });
+  const act = (fields: Record<string, string>) => session.send(list, action, { monitor: id, ...fields });
+  expect(await act({ action: 'pause' })).toMatchObject({ status: 303, location: list });
+  expect(await session.send(list, action)).toMatchObject({ status: 303, location: list });
+  expect((await act({ action: 'remove' })).text).toContain(
+    `href="${list.replaceAll('&', '&amp;')}">Keep them`,
+  );
+  expect(await act({ action: 'remove-now', components: 'remove' })).toMatchObject({ location: list });
+  const { text } = await session.get(list);
+  expect(text.match(/>Row \d+</g)).toHaveLength(50);
+  expect(text).not.toContain('No monitor');
+  // The form of another tab still has the monitor: there is nothing to ask.
+  expect(await session.post(action, stale)).toMatchObject({ status: 303, location: list });
+});
+
+test('a list whose address has a position beyond its end shows its last page', async () => {
+  expect((await session.get('/tokens?offset=100')).text).toContain('set by SVC_API_TOKEN');
+  await api.create('/v1/notifications', {
+    name: 'Hook',
+    provider_type: 'webhook',
+    webhook: { endpoint: 'https://h.example/' },
+  });
+  expect((await session.get('/channels?offset=999999999')).text).toContain('>Hook<');
+});
+
 test('a copy opens the form of a new monitor with the same attributes', async () => {
   const id = await made('Six', { degraded_at: 300 });
   const create = '/monitors/new?type=http';

@@ -1,6 +1,7 @@
 import { isId } from '@svc/shared/ids.ts';
 import type { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { idOf } from '../../api/endpoint.ts';
+import { acknowledgeIncident, INCIDENT } from '../../api/routes/incidents.ts';
 import { MONITOR } from '../../api/routes/monitors.ts';
 import { muteMonitor, unmuteMonitor } from '../../api/routes/mutes.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -8,17 +9,22 @@ import { FORM_STYLE } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import { entriesOf } from '../forms/to-entries.ts';
 import { resourceFrom } from '../forms/to-resource.ts';
-import { counted, pageHead } from '../page-parts.ts';
+import { counted, pageHead, pathWith } from '../page-parts.ts';
 import { monitorFormOf } from '../resources/monitor-forms.ts';
 import { choiceIn, componentsChoice } from '../resources/removal.ts';
 
 /*
  * Actions on monitors without a form of attributes: one monitor is paused, resumed, muted or unmuted, and the
- * monitors that are ticked in the list are paused, resumed, muted, unmuted or removed.
+ * monitors that are ticked in the list are paused, resumed, acknowledged, muted, unmuted or removed.
  */
 
 /** Name of the check boxes in the list, and of the hidden fields with the chosen monitors. */
 export const SELECTED = 'monitor';
+/**
+ * Path to which the forms are sent. The query of the list is appended,
+ * so that the answer leads back to the same page of the list.
+ */
+export const SELECTED_PATH = '/monitors/selected';
 /** Id of the form around the list. The buttons stand outside this form, and refer to it by the id. */
 export const SELECTION_FORM = 'selection';
 
@@ -30,6 +36,7 @@ export function selectionButtons(): Html {
   return html`<div class="row selection"><span class="soft small">With the ticked monitors:</span>
 <button form="${SELECTION_FORM}" name="action" value="pause">Pause</button>
 <button form="${SELECTION_FORM}" name="action" value="resume">Resume</button>
+<button form="${SELECTION_FORM}" name="action" value="acknowledge">Acknowledge</button>
 ${muteControl(SELECTION_FORM)}<button form="${SELECTION_FORM}" name="action" value="unmute">Unmute</button>
 <button form="${SELECTION_FORM}" name="action" value="remove" class="button-danger">Remove</button></div>`;
 }
@@ -81,7 +88,7 @@ export const monitorActions: readonly DashboardPage[] = [
       return { redirect: `/monitors/${id}`, notice };
     },
   },
-  { method: 'POST', path: '/monitors/selected', scope: 'write', handle: handleSelection },
+  { method: 'POST', path: SELECTED_PATH, scope: 'write', handle: handleSelection },
 ];
 
 function activation(action: 'pause' | 'resume', active: boolean): DashboardPage {
@@ -104,24 +111,29 @@ function activation(action: 'pause' | 'resume', active: boolean): DashboardPage 
 }
 
 async function handleSelection(request: DashboardRequest): Promise<DashboardAnswer> {
-  const { form } = request;
+  const { form, query } = request;
   const ids = [...new Set(form.all(SELECTED))].filter(isId).slice(0, MOST_SELECTED);
-  if (ids.length === 0) return { redirect: '/', notice: 'No monitor was ticked.' };
+  const redirect = pathWith('/', query, {});
+  if (ids.length === 0) return { redirect, notice: 'No monitor was ticked.' };
   switch (form.text('action')) {
     case 'pause':
-      return doEach(ids, 'paused', (id) => setActive(request, id, false));
+      return { redirect, notice: await doEach(ids, 'paused', (id) => setActive(request, id, false)) };
     case 'resume':
-      return doEach(ids, 'resumed', (id) => setActive(request, id, true));
+      return { redirect, notice: await doEach(ids, 'resumed', (id) => setActive(request, id, true)) };
+    case 'acknowledge': {
+      const notice = await doEach(ids, 'acknowledged', (id) => acknowledge(request, Number(id)));
+      return { redirect, notice };
+    }
     case 'mute':
-      return doEach(ids, 'muted', (id) => mute(request, Number(id)));
+      return { redirect, notice: await doEach(ids, 'muted', (id) => mute(request, Number(id))) };
     case 'unmute':
-      return doEach(ids, 'unmuted', (id) => unmute(request, Number(id)));
+      return { redirect, notice: await doEach(ids, 'unmuted', (id) => unmute(request, Number(id))) };
     case 'remove':
-      return askRemoval(request, ids);
+      return askRemoval(request, ids, redirect);
     case 'remove-now':
-      return doEach(ids, 'removed', (id) => remove(request, id));
+      return { redirect, notice: await doEach(ids, 'removed', (id) => remove(request, id)) };
     default:
-      return { redirect: '/', notice: 'Nothing was done: the action is unknown.' };
+      return { redirect, notice: 'Nothing was done: the action is unknown.' };
   }
 }
 
@@ -131,12 +143,13 @@ async function handleSelection(request: DashboardRequest): Promise<DashboardAnsw
  *
  * @param done what was done, for the notice: `paused`
  * @param act returns the reason why the monitor was not changed; null: it was changed
+ * @returns what was done and what was not, for the notice
  */
 async function doEach(
   ids: readonly string[],
   done: string,
   act: (id: string) => Promise<string | null>,
-): Promise<DashboardAnswer> {
+): Promise<string> {
   const refused: string[] = [];
   for (const id of ids) {
     const problem = await act(id);
@@ -144,9 +157,7 @@ async function doEach(
   }
   const changed = `${counted(ids.length - refused.length, 'monitor')} ${done}.`;
   const [first] = refused;
-  const notice =
-    first === undefined ? changed : `${changed} ${counted(refused.length, 'monitor')} not: ${first}`;
-  return { redirect: '/', notice };
+  return first === undefined ? changed : `${changed} ${counted(refused.length, 'monitor')} not: ${first}`;
 }
 
 /**
@@ -180,6 +191,16 @@ async function mute({ api, form, now }: DashboardRequest, id: number): Promise<s
   return (await api.call(muteMonitor, { id }, { body })).problem?.message ?? null;
 }
 
+/** Acknowledges the open incident of a monitor. Returns why it was not acknowledged; null: it was. */
+async function acknowledge({ api }: DashboardRequest, id: number): Promise<string | null> {
+  const read = await api.call(INCIDENT.list, { monitor_id: id, state: 'open', limit: 1 });
+  if (read.problem !== null) return read.problem.message;
+  const [open] = read.body.data;
+  if (open === undefined) return `monitor ${id} has no open incident`;
+  const done = await api.call(acknowledgeIncident, { id: open.id }, { body: {} });
+  return done.problem?.message ?? null;
+}
+
 async function unmute({ api }: DashboardRequest, id: number): Promise<string | null> {
   return (await api.call(unmuteMonitor, { id })).problem?.message ?? null;
 }
@@ -189,9 +210,11 @@ async function remove({ api, form }: DashboardRequest, id: string): Promise<stri
   return problem === null || problem.status === 404 ? null : problem.message;
 }
 
+/** @param list path of the list from which the visitor came */
 async function askRemoval(
-  { api, formToken }: DashboardRequest,
+  { api, formToken, query }: DashboardRequest,
   ids: readonly string[],
+  list: string,
 ): Promise<DashboardAnswer> {
   const names: Html[] = [];
   for (const id of ids) {
@@ -199,17 +222,18 @@ async function askRemoval(
     if (read.problem === null)
       names.push(html`<li>${read.body.name}<input type="hidden" name="${SELECTED}" value="${id}"></li>`);
   }
+  if (names.length === 0) return { redirect: list, notice: 'The ticked monitors were removed already.' };
   const title = `Remove ${counted(names.length, 'monitor')}`;
   return {
     title,
     styles: [FORM_STYLE],
-    body: html`${pageHead(title, { above: [{ href: '/', label: 'Monitors' }] })}
-<form class="form" method="post" action="/monitors/selected">${formToken}
+    body: html`${pageHead(title, { above: [{ href: list, label: 'Monitors' }] })}
+<form class="form" method="post" action="${pathWith(SELECTED_PATH, query, {})}">${formToken}
 <p>Their results, their histories and their incidents are removed with them. Waiting alerts are still sent.</p>
 <ul>${names}</ul>
 ${componentsChoice('What happens to components of status pages that show them?')}
 <div class="row form-actions"><button class="button-danger" name="action" value="remove-now">${title}</button>
-<a class="button button-quiet" href="/">Keep them</a></div>
+<a class="button button-quiet" href="${list}">Keep them</a></div>
 </form>`,
   };
 }

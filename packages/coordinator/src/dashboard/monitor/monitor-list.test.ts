@@ -93,3 +93,27 @@ test('a channel whose alerts are not delivered is named on the list of monitors,
   expect(text).toContain('<dd>https://hooks.slack.com/********</dd>');
   expect(text).not.toContain('services/secret');
 });
+
+test('the list, the page and the warnings of a monitor show its notices while they last', async () => {
+  const monitor = { type: 'tcp', uri: 'db.example:5432', periodicity: '1m', active: true };
+  const id = await api.create('/v1/monitors', { ...monitor, name: 'Partly' });
+  await api.store.transaction((tx) =>
+    tx.runEach('INSERT INTO monitor_notices (monitor_id, region, since, key, told) VALUES (?, ?, ?, ?, ?)', [
+      [Number(id), 'hosta-fra', Date.UTC(2025, 11, 31, 23), 'key 1', '[]'],
+      [Number(id), '', Date.UTC(2025, 11, 31, 22), 'key 2', '[]'],
+    ]),
+  );
+  const warnings = [
+    'it has had no data since 2025-12-31 22:00:00 UTC',
+    'region hosta-fra alone has failed since 2025-12-31 23:00:00 UTC',
+  ];
+  expect((await api.call('GET', `/v1/monitors/${id}`)).body).toMatchObject({ warnings });
+  expect((await api.call('GET', `/v1/monitor-states?ids=${id}`)).body).toMatchObject({
+    data: [{ failing_alone: [{ region: 'hosta-fra', since: Date.UTC(2025, 11, 31, 23) }] }],
+  });
+  const page = await session.get(`/monitors/${id}`);
+  for (const warning of warnings) expect(page.text).toContain(`notice-warning">${warning}<`);
+  expect((await session.get('/?name=partly')).text).toMatch(
+    /hosta-fra alone fails: began <time [^>]+>1 hour ago</,
+  );
+});

@@ -14,19 +14,19 @@ import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age } from '../../web/times.ts';
 import { channelName } from '../channels/channel-state.ts';
 import type { DashboardPage, DashboardRequest } from '../dashboard-page.ts';
-import { counted, numberIn, offsetPaging, pageHead, pathWith } from '../page-parts.ts';
+import { counted, offsetPaging, pageHead, pathWith, readListPage } from '../page-parts.ts';
 import {
+  acknowledgedLabel,
   MONITOR_STATES,
   maintenanceLabel,
   monitorState,
   mutedLabel,
   stateOfStatus,
 } from '../state-labels.ts';
-import { SELECTED, SELECTION_FORM, selectionButtons } from './monitor-actions.ts';
+import { SELECTED, SELECTED_PATH, SELECTION_FORM, selectionButtons } from './monitor-actions.ts';
 
 /** Number of monitors on one page of the list. */
 const LIMIT = 50;
-const LAST_OFFSET = 1_000_000;
 
 /** The page that lists all monitors with their states. By default, the most urgent state comes first. */
 export const overviewPage: DashboardPage = {
@@ -36,8 +36,9 @@ export const overviewPage: DashboardPage = {
   navigation: { label: 'Monitors', group: 'Watch' },
   async handle(request) {
     const { api, query, canOpen } = request;
-    const offset = numberIn(query, 'offset', 0, LAST_OFFSET);
-    const found = await api.read(monitorStates, { ...searchOf(query, offset), include: 'history' });
+    const found = await readListPage(query, (offset) =>
+      api.read(monitorStates, { ...searchOf(query), offset, include: 'history' }),
+    );
     const isNew = found.total === 0 && query.size === 0;
     const actions = canOpen('/monitors/new')
       ? html`<a class="button button-main" href="/monitors/new">New monitor</a>`
@@ -55,7 +56,7 @@ ${
 ${searchForm(query)}
 <div id="monitors" class="stack" data-live>
 ${found.data.length === 0 ? nothingFound(query) : selectableTable(request, found.data)}
-${offsetPaging({ path: '/', query, total: found.total, limit: LIMIT, offset })}
+${offsetPaging('/', query, found)}
 </div>`
 }`,
     };
@@ -73,12 +74,11 @@ function titleOf({ counts }: MonitorStatesView): string {
  * Makes the query for the API. It leaves out values that the
  * API would refuse. An old bookmark may contain such values.
  */
-function searchOf(query: URLSearchParams, offset: number) {
+function searchOf(query: URLSearchParams) {
   const known = (name: string, values: readonly string[]) =>
     values.find((value) => value === query.get(name));
   return {
     limit: LIMIT,
-    offset,
     name: query.get('name')?.trim().slice(0, 256) || null,
     type: known('type', MONITOR_TYPES),
     state: known('state', SHOWN_STATES),
@@ -133,7 +133,7 @@ ${canOpen('/monitors/new') ? html`<p><a class="button button-main" href="/monito
 /** The table of the monitors, with buttons for the ticked ones if the visitor may change monitors. */
 function selectableTable(request: DashboardRequest, monitors: readonly MonitorStateView[]): Html {
   if (!request.hasScope('write')) return monitorTable(request, monitors);
-  return html`<form id="${SELECTION_FORM}" method="post" action="/monitors/selected">${request.formToken}
+  return html`<form id="${SELECTION_FORM}" method="post" action="${pathWith(SELECTED_PATH, request.query, {})}">${request.formToken}
 ${monitorTable(request, monitors)}</form>
 ${selectionButtons()}`;
 }
@@ -161,10 +161,10 @@ function cellsOf(
   monitor: MonitorStateView,
   { canOpen, now }: Pick<DashboardRequest, 'canOpen' | 'now'>,
 ): Html {
-  const { id, type, name, active, status, since, maintenance, mute, disagreeing, target, periodicity } =
-    monitor;
+  const { id, type, name, active, status, since, maintenance, mute, target, periodicity } = monitor;
+  const { acknowledgement } = monitor;
   return html`
-<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${mute === null ? NO_HTML : html`<br>${mutedLabel()}`}${active ? againstLabel(disagreeing) : NO_HTML}</td>
+<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${mute === null ? NO_HTML : html`<br>${mutedLabel()}`}${acknowledgement === null ? NO_HTML : html`<br>${acknowledgedLabel()}`}${active ? againstLabel(monitor, now) : NO_HTML}</td>
 <th scope="row">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}<span class="target soft small">${checkText(type, periodicity)}${target ?? ''}</span></th>
 ${historyCells(monitor.history)}
 <td class="soft since">${since === null || !active ? NO_HTML : age(since, now)}</td>`;
@@ -178,8 +178,19 @@ function checkText(type: string, periodicity: string | null): string {
 /** Maximum number of regions that a row names. */
 const MOST_REGIONS = 2;
 
-/** Names the regions whose newest vote is another outcome than the status. */
-function againstLabel(regions: readonly string[]): Html {
+/**
+ * Names the regions that fail alone, with the time since when, and
+ * then the other regions whose newest vote differs from the status.
+ */
+function againstLabel({ disagreeing, failing_alone: alone }: MonitorStateView, now: number): Html {
+  const others = disagreeing.filter((region) => !alone.some((each) => each.region === region));
+  return html`${alone.map(
+    ({ region, since }) =>
+      html`<span class="against soft small">${region} alone fails: began ${age(since, now)}</span>`,
+  )}${disagreeingLabel(others)}`;
+}
+
+function disagreeingLabel(regions: readonly string[]): Html {
   if (regions.length === 0) return NO_HTML;
   const more = regions.length - MOST_REGIONS;
   const named = regions.slice(0, MOST_REGIONS).join(', ');

@@ -1,8 +1,8 @@
 import { idOf } from '../../api/endpoint.ts';
 import { monitorDeliveries } from '../../api/routes/deliveries.ts';
+import { INCIDENT, type IncidentView } from '../../api/routes/incidents.ts';
 import { WINDOW, type WindowView } from '../../api/routes/maintenance.ts';
 import { MONITOR, type MonitorStateView, monitorStates, monitorUses } from '../../api/routes/monitors.ts';
-import { listRegions } from '../../api/routes/regions.ts';
 import { monitorResults, monitorTransitions } from '../../api/routes/results.ts';
 import { monitorPhases, monitorSeries, monitorUptime, type UptimeView } from '../../api/routes/series.ts';
 import { CHARTS_SCRIPT } from '../../web/charts/chart.ts';
@@ -14,6 +14,7 @@ import { durationText, instant } from '../../web/times.ts';
 import { MONITOR_STYLES } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest, PageApi } from '../dashboard-page.ts';
 import { channelNames, deliveriesList } from '../deliveries-list.ts';
+import { acknowledgedBy, acknowledgeForm } from '../notes/incident-pages.ts';
 import { cursorPaging } from '../page-parts.ts';
 import { monitorWord, stateOfStatus } from '../state-labels.ts';
 import { alertedSection } from './alerted-channels.ts';
@@ -41,8 +42,8 @@ async function overviewOfMonitor(request: DashboardRequest): Promise<DashboardAn
   const id = idOf(request);
   const choice = chosenCharts(query);
   const monitor = await api.read(MONITOR.read, { id });
-  const [uptime, series, phases, changes, deliveries, results, maintenance, uses, states] = await Promise.all(
-    [
+  const [uptime, series, phases, changes, deliveries, results, maintenance, uses, states, incidents] =
+    await Promise.all([
       api.read(monitorUptime, { id }),
       api.read(monitorSeries, { id, ...choice }),
       api.read(monitorPhases, { id, ...choice }),
@@ -52,8 +53,8 @@ async function overviewOfMonitor(request: DashboardRequest): Promise<DashboardAn
       maintenanceAround(api, id),
       api.read(monitorUses, { id }),
       api.read(monitorStates, { ids: String(id) }),
-    ],
-  );
+      api.read(INCIDENT.list, { monitor_id: id, state: 'open', limit: 1 }),
+    ]);
   const channels = await channelNames(
     api,
     deliveries.data.map(({ notification_id: id }) => id),
@@ -65,6 +66,7 @@ async function overviewOfMonitor(request: DashboardRequest): Promise<DashboardAn
     isLive: true,
     body: html`${monitorHead(monitor, 'Overview', request)}
 ${maintenanceNotice(maintenance)}
+${incidents.data.map((incident) => incidentNotice(request, incident))}
 ${muteNotice(request, id, states.data[0])}
 <div class="stack-large">
 ${uptimeSection(uptime)}
@@ -246,6 +248,17 @@ function maintenanceNotice({ active, next }: Around): Html {
   }</div>`;
 }
 
+/** Says since when the incident of the monitor is open and who looks after it, with the form that acknowledges it. */
+function incidentNotice(request: DashboardRequest, incident: IncidentView): Html {
+  const { id, started_at: began, acknowledgement } = incident;
+  const acknowledged =
+    acknowledgement === null
+      ? html`Nobody has acknowledged it.`
+      : html`Acknowledged ${acknowledgedBy(acknowledgement)}`;
+  return html`<div id="monitor-incident" class="stack"><p class="notice">The <a href="/incidents/${id}">incident</a> is open since ${timeOf(began)}. ${acknowledged}</p>
+${acknowledgement === null ? acknowledgeForm(request, incident) : NO_HTML}</div>`;
+}
+
 /**
  * Makes a notice that says until when the monitor is muted, with a button that
  * ends the mute. If the monitor is not muted, makes the button that mutes it.
@@ -299,16 +312,9 @@ export const MONITOR_PAGES: readonly DashboardPage[] = [
   historyPageOf('Results', async ({ api, query }, id) => {
     const path = `/monitors/${id}/results`;
     const filter = filterIn(query);
-    const [{ data, next_cursor: next }, regions] = await Promise.all([
-      api.read(monitorResults, { id, ...pageOf(query), ...filter }),
-      api.read(listRegions, {}),
-    ]);
+    const { data, next_cursor: next } = await api.read(monitorResults, { id, ...pageOf(query), ...filter });
     const isFiltered = Object.values(filter).some((value) => value !== null);
-    return html`${filterForm(
-      path,
-      filter,
-      regions.data.map(({ region }) => region),
-    )}
+    return html`${filterForm(path, filter)}
 ${
   data.length > 0
     ? resultsList(data)

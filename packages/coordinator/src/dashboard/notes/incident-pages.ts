@@ -1,5 +1,14 @@
+import { LIMITS } from '@svc/shared/limits.ts';
 import { idOf } from '../../api/endpoint.ts';
-import { INCIDENT, type IncidentView, UPDATE, type UpdateView } from '../../api/routes/incidents.ts';
+import {
+  acknowledgeIncident,
+  INCIDENT,
+  type IncidentView,
+  UPDATE,
+  type UpdateView,
+  unacknowledgeIncident,
+} from '../../api/routes/incidents.ts';
+import { MONITOR } from '../../api/routes/monitors.ts';
 import { IMPACTS, type Impact, UPDATE_STATES, type UpdateState } from '../../verdict/incident-updates.ts';
 import { type State, stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
@@ -11,6 +20,7 @@ import { cursorPaging, pageHead } from '../page-parts.ts';
 import { type Editor, newForm } from '../resources/editor.ts';
 import { editPages, formPages, newPages } from '../resources/form-pages.ts';
 import { componentNames, monitorNames } from '../resources/reference-options.ts';
+import { acknowledgedLabel } from '../state-labels.ts';
 import {
   COMPONENT_IDS,
   choiceOf,
@@ -190,7 +200,7 @@ function incidentTable(
 <tbody>${incidents.map((incident) => {
     const { id, started_at: began, resolved_at: ended, latest_update: update } = incident;
     const lasted = (ended === null ? now : Date.parse(ended)) - Date.parse(began);
-    return html`<tr><th scope="row" class="text-cell"><a href="/incidents/${id}">${incidentName(incident, names)}</a></th><td>${incidentState(incident)}</td>
+    return html`<tr><th scope="row" class="text-cell"><a href="/incidents/${id}">${incidentName(incident, names)}</a></th><td>${incidentState(incident)}${incident.acknowledgement !== null && incident.resolved_at === null ? html`<br>${acknowledgedLabel()}` : NO_HTML}</td>
 <td>${instant(Date.parse(began))}</td><td class="since">${durationText(Math.max(0, lasted))}</td>
 <td class="soft text-cell">${update === null ? 'none' : update.text.slice(0, LONGEST_TEXT)}</td></tr>`;
   })}</tbody></table></div>`;
@@ -242,6 +252,7 @@ const readPage: DashboardPage = {
       styles: [FORM_STYLE],
       body: html`${pageHead(title, { above: [{ href: '/incidents', label: 'Incidents' }], actions: actionsOf(request, incident), lead: incidentState(incident) })}
 ${factsOf(incident, names)}
+${acknowledgeForm(request, incident)}
 <section class="stack" aria-labelledby="updates"><h2 id="updates">Updates</h2>${
         data.length === 0
           ? html`<p class="soft">No update was published yet.</p>`
@@ -263,9 +274,29 @@ function actionsOf({ hasScope, formToken }: DashboardRequest, { id, origin }: In
 
 function factsOf(incident: IncidentView, names: Names): Html {
   const { monitor_id: monitor, started_at: began, resolved_at: ended, page_ids: pages } = incident;
+  const { acknowledgement } = incident;
   return html`<dl class="facts">${monitor === null ? NO_HTML : html`<dt>Monitor</dt><dd><a href="/monitors/${monitor}">${names.get(monitor) ?? `Monitor ${monitor}`}</a></dd>`}
 <dt>Began</dt><dd>${instant(Date.parse(began))}</dd><dt>Ended</dt><dd>${ended === null ? 'not yet' : instant(Date.parse(ended))}</dd>
+${acknowledgement === null ? NO_HTML : html`<dt>Acknowledged</dt><dd>${acknowledgedBy(acknowledgement)}</dd>`}
 <dt>Shown on</dt><dd>${pages.length === 0 ? 'pages that show the monitor' : `${pages.length} ${pages.length === 1 ? 'status page' : 'status pages'}`}</dd></dl>`;
+}
+
+/** Who has acknowledged an incident, when, and a word about it. */
+export function acknowledgedBy({ at, by, note }: NonNullable<IncidentView['acknowledgement']>): Html {
+  return html`by ${by}, ${instant(Date.parse(at))}${note === null ? NO_HTML : html`: ${note}`}`;
+}
+
+/** The form that acknowledges an open incident of a monitor, or takes that back. */
+export function acknowledgeForm(
+  { hasScope, formToken }: Pick<DashboardRequest, 'hasScope' | 'formToken'>,
+  { id, origin, resolved_at: ended, acknowledgement }: IncidentView,
+): Html {
+  if (!hasScope('write') || origin !== 'monitor' || ended !== null) return NO_HTML;
+  if (acknowledgement !== null)
+    return html`<form method="post" action="/incidents/${id}/unacknowledge">${formToken}<button>Take the acknowledgement back</button></form>`;
+  return html`<form class="search" method="post" action="/incidents/${id}/acknowledge">${formToken}
+<div class="field"><label for="note">A word about it (optional)</label><input id="note" name="note" maxlength="${LIMITS.noteTitle}"></div>
+<button class="button-main">Acknowledge</button></form>`;
 }
 
 function updateItem({ hasScope, formToken }: DashboardRequest, update: UpdateView, components: Names): Html {
@@ -329,10 +360,54 @@ function removal(
   };
 }
 
+/** Where the links of alerts lead: to the newest incident of a monitor. */
+const newestOfMonitor: DashboardPage = {
+  method: 'GET',
+  path: '/monitors/{id}/incident',
+  scope: 'read',
+  async handle(request) {
+    const id = idOf(request);
+    await request.api.read(MONITOR.read, { id });
+    const { data } = await request.api.read(INCIDENT.list, { monitor_id: id, limit: 1 });
+    const [newest] = data;
+    return { redirect: newest === undefined ? `/monitors/${id}` : `/incidents/${newest.id}` };
+  },
+};
+
+/** Makes a page to which {@link acknowledgeForm} sends its POST request. */
+function acknowledging(
+  action: string,
+  done: string,
+  call: (request: DashboardRequest) => ReturnType<PageApi['call']>,
+): DashboardPage {
+  return {
+    method: 'POST',
+    path: `/incidents/{id}/${action}`,
+    scope: 'write',
+    async handle(request) {
+      const { problem } = await call(request);
+      const notice = problem === null ? done : `Nothing was changed: ${problem.message}`;
+      return { redirect: `/incidents/${idOf(request)}`, notice };
+    },
+  };
+}
+
 /** All pages of incidents and their updates. */
 export const incidentPages: readonly DashboardPage[] = [
   incidentList,
   readPage,
+  newestOfMonitor,
+  acknowledging('acknowledge', 'The incident is acknowledged.', (request) => {
+    const note = request.form.text('note').trim();
+    return request.api.call(
+      acknowledgeIncident,
+      { id: idOf(request) },
+      { body: { note: note === '' ? null : note } },
+    );
+  }),
+  acknowledging('unacknowledge', 'The acknowledgement is taken back.', (request) =>
+    request.api.call(unacknowledgeIncident, { id: idOf(request) }),
+  ),
   ...newPages('/incidents/new', () => NEW_INCIDENT_EDITOR),
   ...editPages('/incidents/{id}/edit', 'id', () => INCIDENT_EDITOR),
   ...formPages(

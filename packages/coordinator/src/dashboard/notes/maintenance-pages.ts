@@ -8,7 +8,7 @@ import { instant } from '../../web/times.ts';
 import { FORM_STYLE } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import type { Field, Option } from '../forms/fields.ts';
-import { numberIn, offsetPaging, pageHead, pathWith } from '../page-parts.ts';
+import { offsetPaging, pageHead, pathWith, readListPage } from '../page-parts.ts';
 import type { Editor } from '../resources/editor.ts';
 import { formPages } from '../resources/form-pages.ts';
 import { componentNames, monitorNames } from '../resources/reference-options.ts';
@@ -195,7 +195,6 @@ function windowBody(filled: Json, stored: { readonly body: Json; readonly answer
 }
 
 const LIMIT = 50;
-const LAST_OFFSET = 100_000;
 
 const STATES: Readonly<Record<WindowView['state'], readonly [State, string]>> = {
   planned: ['unknown', 'Planned'],
@@ -215,9 +214,11 @@ const maintenanceList: DashboardPage = {
   scope: 'read',
   navigation: { label: 'Maintenance', group: 'Watch' },
   async handle({ api, query, hasScope }) {
-    const offset = numberIn(query, 'offset', 0, LAST_OFFSET);
     const state = Object.keys(STATES).find((name) => name === query.get('state'));
-    const { data, total } = await api.read(WINDOW.list, { limit: LIMIT, offset, state });
+    const windows = await readListPage(query, (offset) =>
+      api.read(WINDOW.list, { limit: LIMIT, offset, state }),
+    );
+    const { data } = windows;
     const add = hasScope('write')
       ? html`<a class="button button-main" href="/maintenance/new">Schedule</a>`
       : NO_HTML;
@@ -229,7 +230,7 @@ const maintenanceList: DashboardPage = {
       })}
 ${stateTabs(query, state)}
 ${data.length === 0 ? (state === undefined ? nothingPlanned(add) : html`<p class="soft">No window is in this state.</p>`) : windowTable(data)}
-${offsetPaging({ path: '/maintenance', query, total, limit: LIMIT, offset })}`,
+${offsetPaging('/maintenance', query, windows)}`,
     };
   },
 };

@@ -9,7 +9,7 @@ import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';
 import type { DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import { KEY_FIELD } from '../forms/entries.ts';
-import { numberIn, offsetPaging, pageHead } from '../page-parts.ts';
+import { offsetPaging, pageHead, readListPage } from '../page-parts.ts';
 
 /**
  * Time within which a form that arrives again gets the same answer, ms. People click twice within a second.
@@ -54,7 +54,6 @@ class Creations {
 }
 
 const LIMIT = 50;
-const LAST_OFFSET = 100_000;
 
 const listPage: DashboardPage = {
   method: 'GET',
@@ -63,16 +62,15 @@ const listPage: DashboardPage = {
   navigation: { label: 'API tokens', group: 'Operate' },
   async handle(request) {
     const { api, query } = request;
-    const offset = numberIn(query, 'offset', 0, LAST_OFFSET);
-    const { data, total } = await api.read(listTokens, { limit: LIMIT, offset });
+    const tokens = await readListPage(query, (offset) => api.read(listTokens, { limit: LIMIT, offset }));
     return {
       title: 'API tokens',
       body: html`${pageHead('API tokens', {
         actions: html`<a class="button button-main" href="/tokens/new">New token</a>`,
         lead: 'Programs and people use the API with a token. A session of the dashboard can do what its token can.',
       })}
-${tokenTable(request, data)}
-${offsetPaging({ path: '/tokens', query, total, limit: LIMIT, offset })}`,
+${tokenTable(request, tokens.data)}
+${offsetPaging('/tokens', query, tokens)}`,
     };
   },
 };

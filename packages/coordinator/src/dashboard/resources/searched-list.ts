@@ -3,7 +3,7 @@ import type { EndpointAnswering } from '../../api/endpoint.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { FORM_STYLE } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardRequest } from '../dashboard-page.ts';
-import { pageHead } from '../page-parts.ts';
+import { offsetPaging, pageHead, readListPage } from '../page-parts.ts';
 
 /** One page of a list, as the API answers it. */
 type Listed<T> = {
@@ -13,39 +13,15 @@ type Listed<T> = {
   readonly offset: number;
 };
 
-/** The search and the position in a list, from the address of the list's page. */
-type ListQuery = {
-  readonly name: string;
-  readonly offset: number;
-};
-
 /** Maximum length of the text of a search, characters. */
 const LONGEST_NAME = 256;
 
-function listQuery(query: URLSearchParams): ListQuery {
-  const name = (query.get('name') ?? '').slice(0, LONGEST_NAME);
-  const offset = /^\d{1,9}$/.test(query.get('offset') ?? '') ? Number(query.get('offset')) : 0;
-  return { name, offset };
-}
-
 /** The form that searches a list by name. */
-export function nameSearch(path: string, { name }: Pick<ListQuery, 'name'>, label: string): Html {
+export function nameSearch(path: string, name: string, label: string): Html {
   return html`<form class="list-search" method="get" action="${path}" role="search">
 <label class="unseen" for="search-name">${label}</label>
 <input type="search" id="search-name" name="name" value="${name}" placeholder="${label}">
 <button>Search</button></form>`;
-}
-
-/** Links to the previous and the next page. */
-function pager(path: string, { name }: ListQuery, { total, limit, offset, data }: Listed<unknown>): Html {
-  if (total <= limit && offset === 0) return NO_HTML;
-  const link = (to: number, label: string, rel: string) => {
-    const query = new URLSearchParams({ ...(name === '' ? {} : { name }), offset: String(to) });
-    return html`<a href="${path}?${query.toString()}" rel="${rel}">${label}</a>`;
-  };
-  const before = offset > 0 ? link(Math.max(0, offset - limit), 'Previous', 'prev') : NO_HTML;
-  const after = offset + data.length < total ? link(offset + limit, 'Next', 'next') : NO_HTML;
-  return html`<nav class="row pager" aria-label="Pages of the list"><span class="soft">${offset + 1} – ${offset + data.length} of ${total}</span>${before}${after}</nav>`;
 }
 
 /** The texts and parts of a page with a list that can be searched by name. */
@@ -71,13 +47,10 @@ export async function searchedList<T>(
   shown: SearchedList<T>,
 ): Promise<DashboardAnswer> {
   const { title, lead, path, search } = shown;
-  const wanted = listQuery(query);
-  const { name, offset } = wanted;
-  const list = await api.read(shown.list, {
-    limit: LIMITS.listDefault,
-    offset,
-    name: name === '' ? null : name,
-  });
+  const name = (query.get('name') ?? '').slice(0, LONGEST_NAME);
+  const list = await readListPage(query, (offset) =>
+    api.read(shown.list, { limit: LIMITS.listDefault, offset, name: name === '' ? null : name }),
+  );
   const add = hasScope('write')
     ? html`<a class="button button-main" href="${path}/new">${shown.add}</a>`
     : NO_HTML;
@@ -89,7 +62,7 @@ export async function searchedList<T>(
 ${
   isEmpty
     ? html`<div class="empty"><p>${shown.none}</p>${add}</div>`
-    : html`${nameSearch(path, wanted, search)}${listTable(shown, list)}${pager(path, wanted, list)}`
+    : html`${nameSearch(path, name, search)}${listTable(shown, list)}${offsetPaging(path, query, list)}`
 }`,
   };
 }

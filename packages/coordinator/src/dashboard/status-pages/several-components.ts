@@ -46,11 +46,7 @@ async function showForm(request: DashboardRequest): Promise<DashboardAnswer> {
         { href: `/pages/${id}`, label: page.title },
       ],
     })}
-${
-  found.total > MOST_OFFERED || name !== null
-    ? nameSearch(path, { name: name ?? '' }, 'Name of monitors')
-    : NO_HTML
-}
+${found.total > MOST_OFFERED || name !== null ? nameSearch(path, name ?? '', 'Name of monitors') : NO_HTML}
 <form class="form" method="post" action="${path}">${formToken}
 <fieldset class="set"><legend>Monitors that the page does not show yet</legend>
 ${boxes.length === 0 ? html`<p class="hint">There is none.</p>` : html`<div class="boxes boxes-wide">${boxes}</div>`}

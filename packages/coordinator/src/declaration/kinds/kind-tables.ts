@@ -71,7 +71,7 @@ const REPLACING: ReadonlyMap<ResourceKind, readonly string[]> = new Map(
 export const MOST_TOGETHER: { readonly [T in ResourceTable]: number } = {
   // The row of a monitor has a few kilobytes.
   monitors: 250,
-  // The declaration of a channel may name all monitors.
+  // A channel is large if its declaration names all monitors.
   notifications: 10,
   // Each page is written alone, because its slug must differ
   // from the slugs of all pages that were written before.

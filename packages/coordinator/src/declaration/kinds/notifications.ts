@@ -20,9 +20,14 @@ const KIND = 'svc_notification';
  */
 export const notifications: Kind<'notifications'> = {
   kindOf: () => KIND,
-  columnsOf(secrets, { name, provider_type, group_alerts, settings }) {
-    const sealed = sealSettings(secrets, settings);
-    return { name, provider_type, group_alerts: group_alerts ? 1 : 0, settings_sealed: sealed };
+  columnsOf(secrets, { name, provider_type, group_alerts, notify_unknown, settings }) {
+    return {
+      name,
+      provider_type,
+      group_alerts: group_alerts ? 1 : 0,
+      notify_unknown: notify_unknown ? 1 : 0,
+      settings_sealed: sealSettings(secrets, settings),
+    };
   },
   sealedColumns: ['settings_sealed'],
   linkedIds: linkedMonitors,
@@ -30,8 +35,13 @@ export const notifications: Kind<'notifications'> = {
     const { name, provider_type: type, state, state_reason: stateReason, stopped_at: stoppedAt } = row;
     const block = { [type]: openSettings(secrets, row.settings_sealed).reveal() };
     const { [type]: settings } = shown === 'open' ? block : masked(KIND, block);
-    const group_alerts = row.group_alerts === 1;
-    const columns = { name, provider_type: type, monitor_ids: linked.map(String), group_alerts };
+    const columns = {
+      name,
+      provider_type: type,
+      monitor_ids: linked.map(String),
+      group_alerts: row.group_alerts === 1,
+      notify_unknown: row.notify_unknown === 1,
+    };
     const attributes = formed(KIND, row.id, { settings }, columns);
     return { kind: KIND, ...metadataOf(row), attributes, state, stateReason, stoppedAt };
   },

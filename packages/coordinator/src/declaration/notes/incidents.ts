@@ -3,6 +3,8 @@ import { LIMITS } from '@svc/shared/limits.ts';
 import { existingResources, type ResourceTable } from '../../store/declaration/resources.ts';
 import { componentsByIds } from '../../store/declaration/status-pages.ts';
 import {
+  type Acknowledgement,
+  acknowledgementOf,
   findIncident,
   type IncidentContent,
   insertIncident,
@@ -13,6 +15,7 @@ import {
   replaceUpdate,
   type StoredIncident,
   type StoredUpdate,
+  setAcknowledged,
   setIncidentClosed,
   type UpdateContent,
   updatesOf,
@@ -138,6 +141,28 @@ class IncidentChange {
       );
     }
     await removeIncident(this.tx, id);
+  }
+
+  /**
+   * Acknowledges an open incident. If somebody has acknowledged it already, nothing is written.
+   *
+   * @throws NotFound, Conflict `ended`
+   */
+  async acknowledge(id: number, { by, note }: Omit<Acknowledgement, 'at'>): Promise<void> {
+    const incident = await this.#find(id);
+    if (incident.closed_at !== null) throw new Conflict('ended', `incident ${id} has ended`);
+    if (acknowledgementOf(incident) === null) await setAcknowledged(this.tx, id, { at: this.now, by, note });
+  }
+
+  /**
+   * Takes the acknowledgement of an open incident back. If there is none, nothing is written.
+   *
+   * @throws NotFound, Conflict `ended`
+   */
+  async unacknowledge(id: number): Promise<void> {
+    const incident = await this.#find(id);
+    if (incident.closed_at !== null) throw new Conflict('ended', `incident ${id} has ended`);
+    if (acknowledgementOf(incident) !== null) await setAcknowledged(this.tx, id, null);
   }
 
   /**

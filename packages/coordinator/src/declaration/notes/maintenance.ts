@@ -70,7 +70,10 @@ type ChangeParts = Pick<Parts, 'onRemoval'> & {
   readonly now: number;
 };
 
-/** A change of maintenance windows and mutes within a transaction. It can be used only while its `work` runs. */
+/**
+ * A change of maintenance windows and mutes within a transaction.
+ * The object can be used only while its `work` runs.
+ */
 class WindowChange {
   readonly tx: Transaction;
   /** Ids of the windows and mutes that this change has created, changed or removed. */

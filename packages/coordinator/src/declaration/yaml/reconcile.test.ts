@@ -334,7 +334,8 @@ describe('a batch', () => {
     };
   }
 
-  // PostgreSQL does not give ids again that a refused change has used, and single writes use some before they are refused.
+  // PostgreSQL does not give ids again that a refused change has
+  // used, and single writes use some before they are refused.
   test.skipIf(IS_POSTGRES)('has the effect of single writes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(declaration, { minLength: 1, maxLength: 4 }), async (declarations) => {

@@ -65,6 +65,7 @@ function addChannel({ configuration, workspaceId }: ConfiguredStore): Promise<nu
       provider_type: 'webhook',
       monitor_ids: [],
       group_alerts: true,
+      notify_unknown: true,
       settings: { endpoint: 'http://receiver.example/', headers: null },
     }),
   );

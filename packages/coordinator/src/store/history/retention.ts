@@ -109,6 +109,7 @@ export function deleteThreads(store: Store, cutoff: number): Promise<number> {
          SELECT t.notification_id, t.incident FROM delivery_threads t
          WHERE t.at < ? AND NOT EXISTS (
            SELECT 1 FROM incidents i WHERE i.key = t.incident AND i.closed_at IS NULL)
+         AND t.incident NOT IN (SELECT key FROM monitor_notices)
          LIMIT ${CHUNK_ROWS})`,
       [cutoff],
     ),

@@ -218,8 +218,8 @@ export function rollupsByBucket(
 }
 
 /**
- * The latencies of these monitors in each hour of a span, over all regions, in one query. `at`: the beginning of the
- * hour, epoch ms. Hours without a row are missing.
+ * The latencies of these monitors in each hour of a span, over all regions, in one
+ * query. `at`: the beginning of the hour, epoch ms. Hours without a row are missing.
  */
 export async function hourlyLatencies(
   { read }: Pick<Store, 'read'>,

@@ -136,6 +136,56 @@ export async function setIncidentClosed(
   await db.updateTable('incidents').set({ closed_at: closedAt }).where('id', '=', id).execute();
 }
 
+/** Who looks after an incident, since when (epoch ms), and a word about it; null: no word. */
+export type Acknowledgement = { readonly at: number; readonly by: string; readonly note: string | null };
+
+/** @param acknowledgement null: takes it back */
+export async function setAcknowledged(
+  { db }: Transaction,
+  id: number,
+  acknowledgement: Acknowledgement | null,
+): Promise<void> {
+  const { at = null, by = null, note = null } = acknowledgement ?? {};
+  await db
+    .updateTable('incidents')
+    .set((row) => ({
+      ...{ acknowledged_at: at, acknowledged_by: by, acknowledged_note: note },
+      row_version: row('row_version', '+', 1),
+    }))
+    .where('id', '=', id)
+    .execute();
+}
+
+/** The acknowledgement in a row; null: nobody has acknowledged the incident. */
+export function acknowledgementOf(
+  row: Pick<IncidentRow, 'acknowledged_at' | 'acknowledged_by' | 'acknowledged_note'>,
+): Acknowledgement | null {
+  const { acknowledged_at: at, acknowledged_by: by, acknowledged_note: note } = row;
+  return at === null || by === null ? null : { at, by, note };
+}
+
+/** The acknowledged incidents of these monitors that are open, by monitor. */
+export async function acknowledgedIncidents(
+  source: Readable,
+  monitorIds: readonly number[],
+): Promise<ReadonlyMap<number, Acknowledgement & { readonly incidentId: number }>> {
+  const found = new Map<number, Acknowledgement & { incidentId: number }>();
+  for (const some of idChunks(monitorIds)) {
+    const rows = await readingOf(source)
+      .selectFrom('incidents')
+      .selectAll()
+      .where('monitor_id', 'in', some)
+      .where('closed_at', 'is', null)
+      .execute();
+    for (const row of rows) {
+      const acknowledgement = acknowledgementOf(row);
+      if (row.monitor_id !== null && acknowledgement !== null)
+        found.set(row.monitor_id, { ...acknowledgement, incidentId: row.id });
+    }
+  }
+  return found;
+}
+
 /** Removes the incident with its updates. */
 export async function removeIncident(tx: Transaction, id: number): Promise<void> {
   await tx.runEach('DELETE FROM incidents WHERE id = ?', [[id]]);

@@ -80,7 +80,8 @@ const DECLARED = [
     state TEXT NOT NULL DEFAULT 'ok' CHECK (state IN ('ok', 'failing')), state_reason TEXT,
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
-    stopped_at INTEGER, group_alerts INTEGER NOT NULL DEFAULT 1, kept TEXT)`,
+    stopped_at INTEGER, group_alerts INTEGER NOT NULL DEFAULT 1, kept TEXT,
+    notify_unknown INTEGER NOT NULL DEFAULT 1)`,
   'CREATE INDEX notifications_workspace ON notifications (workspace_id, id)',
   // A link enables a channel for a monitor. `version` is the channel's `row_version` when the link was made,
   // or when the channel's kind last changed. `announced` is the status of the last alert to the channel about
@@ -141,18 +142,13 @@ export const SHARDS = `CREATE TABLE shards (
 
 const EVALUATION = [
   // The results of all regions about a slot of a monitor. The key begins with the slot. So rows that are
-  // recorded together lie together, and expired rows are one range. A row has 31 regions, and `part` says
-  // which: 0 is the row of the regions with the numbers 0 to 30, 1 that of 31 to 61, and so on; see
-  // `results/region-numbers.ts`. `regions` has a bit for each region of the row with
+  // recorded together lie together, and expired rows are one range. `regions` has a bit for each region with
   // a report. `not_run` has a bit for each region whose reports are all `not_run`. `reports`: see
   // `results/report-bytes.ts`. `INT` takes four bytes in PostgreSQL, and as few bytes as possible in SQLite.
   `CREATE TABLE slot_results (
-    slot INTEGER NOT NULL, monitor_id INT NOT NULL, part SMALLINT NOT NULL, regions INT NOT NULL,
-    not_run INT NOT NULL, reports BLOB NOT NULL, PRIMARY KEY (slot, monitor_id, part)) WITHOUT ROWID
+    slot INTEGER NOT NULL, monitor_id INT NOT NULL, regions INT NOT NULL, not_run INT NOT NULL,
+    reports BLOB NOT NULL, PRIMARY KEY (slot, monitor_id)) WITHOUT ROWID
     /* PostgreSQL: PARTITION BY RANGE (slot) */`,
-  // Regions of one's own. The id gives the number in packed results, see `results/region-numbers.ts`. A row is
-  // never deleted, so a number means the same region for ever.
-  'CREATE TABLE own_regions (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE)',
   // The names of agents by the numbers that reports give them. `noted_on`: beginning of the last day (UTC) on
   // which the agent reported.
   'CREATE TABLE agent_names (number INTEGER PRIMARY KEY, name TEXT NOT NULL, noted_on INTEGER NOT NULL)',
@@ -166,14 +162,14 @@ const EVALUATION = [
   'CREATE INDEX off_grid_slots_slot ON off_grid_slots (slot)',
   // One row for each monitor: the state that the evaluation needs after a restart, without
   // the votes. `version`: the version of the probed attributes that the votes belong to.
-  // Results of slots up to `floor_slot` never vote. `entered`: the regions that were asked to
-  // check a slot, joined by commas. `status_slot` is the slot of the last change to a status other
+  // Results of slots up to `floor_slot` never vote. `entered` has a bit for each region that
+  // was asked to check a slot. `status_slot` is the slot of the last change to a status other
   // than `unknown`. `shown_version`: see `shown-versions.ts`.
   `CREATE TABLE monitor_states (
     monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
     status TEXT NOT NULL CHECK (status IN ('active', 'degraded', 'error', 'unknown')),
     status_slot INTEGER NOT NULL DEFAULT 0, since INTEGER NOT NULL, incident TEXT, reason TEXT, version INTEGER,
-    floor_slot INTEGER NOT NULL DEFAULT 0, entered TEXT NOT NULL DEFAULT '',
+    floor_slot INTEGER NOT NULL DEFAULT 0, entered INTEGER NOT NULL DEFAULT 268435455,
     shown_version INTEGER NOT NULL DEFAULT 1)`,
   // One row for each monitor, written with each slot. The key begins with the monitor's place in
   // the half minute, so rows of monitors that are due together lie together. `votes` and
@@ -199,6 +195,13 @@ const EVALUATION = [
   // changes and intervals are kept for different times.
   'CREATE INDEX transitions_changed ON transitions (at, id, monitor_id) WHERE from_status <> to_status',
   'CREATE INDEX transitions_reasons ON transitions (at) WHERE from_status = to_status',
+  // Notices about monitors that have begun and are not over, see `verdict/monitor-notices.ts`. `region`: the
+  // region that fails alone; empty: the monitor has no data. `key`: the `incident` of the notice's deliveries.
+  // `told`: JSON, the channels that were told, each with the version of its link.
+  `CREATE TABLE monitor_notices (
+    monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE, region TEXT NOT NULL,
+    since INTEGER NOT NULL, key TEXT NOT NULL, told TEXT NOT NULL,
+    PRIMARY KEY (monitor_id, region)) WITHOUT ROWID`,
   `CREATE TABLE stream_positions (
     stream TEXT PRIMARY KEY, stream_created TEXT NOT NULL, sequence INTEGER NOT NULL,
     message_id TEXT NOT NULL, message_time INTEGER NOT NULL) WITHOUT ROWID`,
@@ -338,11 +341,13 @@ const NOTES = [
     muted_at INTEGER NOT NULL, muted_until INTEGER NOT NULL, muted_by TEXT NOT NULL)`,
   // Incidents of monitors, and incidents that people create. An incident that people create has
   // a title, and neither a key nor a monitor. Alerts and transitions contain the key. `impact`
-  // is the operator's statement about the affected components.
+  // is the operator's statement about the affected components. `acknowledged_by`: the name of the token.
   `CREATE TABLE incidents (
     id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE, workspace_id INTEGER, monitor_id INTEGER,
     opened_at INTEGER NOT NULL, closed_at INTEGER, closure TEXT, title TEXT,
-    impact TEXT NOT NULL DEFAULT 'none', row_version INTEGER NOT NULL DEFAULT 1)`,
+    impact TEXT NOT NULL DEFAULT 'none', row_version INTEGER NOT NULL DEFAULT 1,
+    acknowledged_at INTEGER, acknowledged_by TEXT, acknowledged_note TEXT)`,
+  'CREATE INDEX incidents_open ON incidents (monitor_id) WHERE closed_at IS NULL',
   'CREATE INDEX incidents_monitor ON incidents (monitor_id, opened_at)',
   'CREATE INDEX incidents_closed ON incidents (closed_at) WHERE closed_at IS NOT NULL',
   'CREATE INDEX incidents_workspace ON incidents (workspace_id, id)',

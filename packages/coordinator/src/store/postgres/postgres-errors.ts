@@ -1,5 +1,8 @@
 import { messageOf } from '@svc/shared/errors.ts';
-import { StoreError, type StoreErrorCode, storeError } from '../errors.ts';
+import { newerError, StoreError, type StoreErrorCode, storeError } from '../errors.ts';
+
+/** A setting that no server has. PostgreSQL's error about it is the answer of a database that a newer version has migrated. */
+export const NEWER = 'svc.was_migrated_by_a_newer_version';
 
 /**
  * Codes of https://www.postgresql.org/docs/current/errcodes-appendix.html; a key with two characters stands
@@ -54,6 +57,7 @@ export function isReadOnly(error: unknown): boolean {
 export function postgresErrorOf(error: unknown, does: 'reads' | 'writes'): StoreError {
   if (error instanceof StoreError) return error;
   const state = stateOf(error);
+  if (messageOf(error).includes(NEWER)) return newerError('the PostgreSQL database', '', error);
   if (isConnectionLost(error) || (does === 'writes' && isReadOnly(error))) return lostError(error, does);
   const code = CODE_OF.get(state ?? '') ?? CODE_OF.get(state?.slice(0, 2) ?? '') ?? 'store-error';
   const message = ABOUT_VALUES.test(state ?? '') ? `a value is refused (${state})` : messageOf(error);

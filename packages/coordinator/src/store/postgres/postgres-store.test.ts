@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { Secret } from '@svc/shared/secret.ts';
-import { sql } from 'kysely';
+import { Kysely, sql } from 'kysely';
+import { Migrator } from 'kysely/migration';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../../../../test/support/configured-store.ts';
 import { type PostgresServer, startPostgres } from '../../../../../test/support/postgres-server.ts';
@@ -10,11 +11,16 @@ import { runIn } from '../../../../../test/support/postgres-store.ts';
 import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../../test/support/transactions.ts';
 import { deleteResults } from '../history/retention.ts';
 import { writeProgress } from '../history/rollup-progress.ts';
+import { refuseNewer } from '../migrate.ts';
+import { MIGRATIONS } from '../migrations/index.ts';
 import { abstentionOf, insertReports } from '../results/insert-reports.ts';
+import type { Database } from '../schema.ts';
 import { MAX_WAITING_READS } from '../serial-store.ts';
 import { LEASE_MS } from '../shard-lease.ts';
 import type { SqlStep, Store, Transaction } from '../store.ts';
 import { openPostgres } from './open-postgres.ts';
+import { postgresDialect } from './postgres-dialect.ts';
+import { PostgresWriter } from './postgres-writer.ts';
 
 let server: PostgresServer;
 let store: Store;
@@ -110,6 +116,38 @@ test('a table that another coordinator migrates is read and written again after 
     await errorCodeOf(use());
     await use();
   }
+});
+
+test('a migration keeps the transactions of other coordinators out, and those of an older version are refused afterwards', async () => {
+  await store.transaction(insertWorkspace('before'));
+  const isRunning = Promise.withResolvers<void>();
+  const mayEnd = Promise.withResolvers<void>();
+  const up = async () => {
+    isRunning.resolve();
+    await mayEnd.promise;
+  };
+  const newer = new PostgresWriter({ url: server.url(database), onLost: () => {}, log: silentLog });
+  const migrator = new Migrator({
+    db: new Kysely<Database>({ dialect: postgresDialect(newer.run) }),
+    provider: { getMigrations: async () => ({ ...MIGRATIONS, '9999-later': { up } }) },
+  });
+  const migrating = migrator.migrateToLatest();
+  await isRunning.promise;
+  const meanwhile = errorCodeOf(store.commit([insert('meanwhile')]));
+  const waiting = async () => (await sql`SELECT 1 FROM pg_locks WHERE NOT granted`.execute(store.read)).rows;
+  while ((await waiting()).length === 0) await setImmediate();
+  mayEnd.resolve();
+  expect(await migrating).not.toHaveProperty('error');
+  expect(await meanwhile).toBe('store-newer');
+  expect(await errorCodeOf(store.transaction(insertWorkspace('after')))).toBe('store-newer');
+  await expect(refuseNewer(store.read, 'the database')).rejects.toMatchObject({
+    code: 'store-newer',
+    message: expect.stringContaining(
+      'the database was written by a newer version of svc (9999-later): start',
+    ),
+  });
+  expect(await names()).toEqual(['before']);
+  await newer.close();
 });
 
 test('statements that fail do not pile up in the server', async () => {

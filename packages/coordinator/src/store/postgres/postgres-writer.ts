@@ -4,16 +4,14 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import pg from 'pg';
 import { closedError, StoreError } from '../errors.ts';
+import { MIGRATIONS } from '../migrations/index.ts';
 import type { Execute } from '../one-connection.ts';
 import { type BegunConnection, runTransaction } from '../open-transaction.ts';
 import type { StoreWriter } from '../serial-store.ts';
 import type { RowOutcome, SqlStep, Transaction } from '../store.ts';
 import { Connection, clientSettings, type Dialled, LOCK_LIMIT_MS } from './connection.ts';
-import { postgresDialect } from './postgres-dialect.ts';
-import { isConnectionLost, isReadOnly, lostError, postgresErrorOf } from './postgres-errors.ts';
-
-/** The key of the lock that each transaction holds. It is an arbitrary number that must never change. */
-const WRITER_LOCK = '8319394187178928500';
+import { postgresDialect, WRITER_LOCK } from './postgres-dialect.ts';
+import { isConnectionLost, isReadOnly, lostError, NEWER, postgresErrorOf } from './postgres-errors.ts';
 
 /** The oldest supported version of PostgreSQL, in the form of `server_version_num`: 15. */
 const OLDEST_VERSION = 150_000;
@@ -21,10 +19,21 @@ const OLDEST_VERSION = 150_000;
 /** Time between two tries to take the lock of the process, or to learn whether a commit was durable, ms. */
 const AGAIN_MS = 250;
 
-/** Begins a transaction, and waits until no other transaction of any coordinator runs. */
+const KNOWN_MIGRATIONS = Object.keys(MIGRATIONS)
+  .map((name) => `'${name}'`)
+  .join();
+
+/**
+ * Begins a transaction, and waits until no other transaction of any coordinator runs, and no migration. The last step
+ * fails if the database has a migration that this version does not know: the tables may mean something else then.
+ */
 const BEGIN: readonly SqlStep[] = [
   { sql: 'BEGIN', rows: [[]] },
   { sql: 'SELECT pg_advisory_xact_lock(CAST(? AS bigint))', rows: [[WRITER_LOCK]] },
+  {
+    sql: `SELECT current_setting('${NEWER}') FROM kysely_migration WHERE name NOT IN (${KNOWN_MIGRATIONS})`,
+    rows: [[]],
+  },
 ];
 
 const WRITE_MARK = `INSERT INTO last_commits (process, mark) VALUES (?, ?)

@@ -25,6 +25,7 @@ beforeEach(async () => {
       provider_type: 'webhook',
       monitor_ids: [],
       group_alerts: true,
+      notify_unknown: true,
       settings: { endpoint: 'http://receiver.example/', headers: null },
     }),
   );

@@ -1,7 +1,6 @@
 import { appendTo } from '@svc/shared/collections.ts';
 import { sql } from 'kysely';
 import type { MonitorStatus } from '../../verdict/monitor.ts';
-import { NO_REGIONS, regionSet, regionsOf } from '../../verdict/region-set.ts';
 import type { StoredState } from '../../verdict/restart.ts';
 import { FINEST_PERIOD_MS, phaseOf } from '../../verdict/schedule.ts';
 import { ONLY_SHARD, type Shard } from '../../verdict/shard.ts';
@@ -46,7 +45,7 @@ export function writeStates(states: readonly WrittenState[]): SqlStep {
       state.reason,
       state.version,
       state.floorSlot,
-      regionsOf(state.entered).join(),
+      state.entered,
       state.incident,
       state.id,
     ]),
@@ -111,12 +110,15 @@ type StateRow = {
   reason: TransitionReason | null;
   version: number | null;
   floor_slot: number;
-  entered: string;
+  entered: number;
   incident: string | null;
   opened_at: number | null;
 };
 
-/** Yields the states of the shard's monitors, in chunks of some hundred. `now` is on the slots' clock, epoch ms. */
+/**
+ * Yields the states of the shard's monitors, in chunks of
+ * some hundred. `now` is on the slots' clock, epoch ms.
+ */
 export async function* storedStates(
   store: Store,
   now: number,
@@ -167,7 +169,7 @@ function stateOf(row: StateRow): WrittenState & Pick<StoredState, 'incidentSince
     reason: row.reason ?? 'too-few-votes',
     version: row.version,
     floorSlot: row.floor_slot,
-    entered: row.entered === '' ? NO_REGIONS : regionSet(row.entered.split(',')),
+    entered: row.entered,
     incident: row.incident,
     incidentSince: row.opened_at,
   };

@@ -1,4 +1,4 @@
-import type { Region } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 import type { SlotVerdict } from '../../verdict/confirmation.ts';
 import type { Vote, VoteOutcome } from '../../verdict/status.ts';
@@ -19,7 +19,7 @@ const OUTCOMES = { p: 'passed', d: 'degraded', f: 'failed' } as const;
  * are written as differences from the vote's slot, ms.
  */
 const compactVote = z.tuple([
-  z.string(),
+  z.enum(REGIONS),
   z.enum(['p', 'd', 'f']),
   /**
    * Slot of the vote, relative to the newest decided slot, or to the open slot that the vote belongs to, ms.
@@ -46,7 +46,10 @@ const compactVotes = z.array(compactVote);
 /** The letters that stand for statuses in `monitor_votes.verdicts`. */
 const STATUS_LETTERS = { active: 'a', degraded: 'd', error: 'e' } as const;
 const STATUSES = { a: 'active', d: 'degraded', e: 'error' } as const;
-/** Verdicts of slots: the slot relative to the newest decided slot, the status, and the time from slot to verdict, ms. */
+/**
+ * Verdicts of slots: the slot relative to the newest decided
+ * slot, the status, and the time from slot to verdict, ms.
+ */
 const compactVerdicts = z.array(z.tuple([z.int(), z.enum(['a', 'd', 'e']), z.number()]));
 const openSlots = z.array(z.tuple([z.int(), compactVotes]));
 
@@ -54,7 +57,7 @@ const openSlots = z.array(z.tuple([z.int(), compactVotes]));
  * A vote in `transitions.votes`. `counted` is false if the vote was too old or if its region was not asked.
  */
 export const transitionVote = z.object({
-  region: z.string(),
+  region: z.enum(REGIONS),
   outcome: z.enum(['passed', 'degraded', 'failed']),
   slot: z.number().int(),
   /** When the result became a vote, epoch ms. */

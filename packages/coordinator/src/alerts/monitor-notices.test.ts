@@ -1,0 +1,434 @@
+import { type Alert, alert as alertSchema } from '@svc/shared/channels/alert.ts';
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { silentLog } from '../../../../test/support/configured-store.ts';
+import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
+import { TEST_IDS } from '../../../../test/support/test-ids.ts';
+import { electableRegions } from '../checks/batch-evaluation.ts';
+import { Secrets } from '../store/declaration/secrets.ts';
+import { StoreError } from '../store/errors.ts';
+import type { Store } from '../store/store.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
+import { ONLY_SHARD } from '../verdict/shard.ts';
+import { contentOf, plainText } from './content.ts';
+import { MonitorNotices } from './monitor-notices.ts';
+
+/* Notices over the real recorder and a real database, on a clock that stands still. */
+
+const [A, B, C] = THREE as [Region, Region, Region];
+const MINUTE = 60_000;
+const PERIOD = 5 * MINUTE;
+const MAIL = 10;
+const CHAT = 11;
+const WEBHOOK = 12;
+const PAGER = 13;
+
+let it: Recording;
+let notices: MonitorNotices;
+/** What happens to the next transactions of the watch: its answer, or the whole transaction, is lost. */
+let lost: ('answer' | 'all')[];
+
+beforeEach(async () => {
+  it = await Recording.open();
+  lost = [];
+  await declare(1);
+  await it.channel(MAIL, 'email', [1]);
+  await it.channel(CHAT, 'chat_a', [1]);
+  await it.channel(WEBHOOK, 'webhook', [1]);
+  await it.channel(PAGER, 'incident_a', [1]);
+  it.recorder.endResumption();
+  watch();
+});
+
+afterEach(async () => {
+  await notices.stop();
+  await it.dispose();
+});
+
+const declare = (id: number, changes: Partial<LiveMonitor> = {}) =>
+  it.declare(liveMonitor(id, { periodMs: PERIOD, name: `Shop ${id}`, ...changes }));
+
+function watch(): void {
+  notices = new MonitorNotices({
+    shard: ONLY_SHARD,
+    store: lossy(it.store),
+    secrets: new Secrets(Buffer.alloc(32, 1)),
+    ids: TEST_IDS,
+    states: it.states,
+    monitors: it.monitors,
+    clock: it.clock,
+    slotClock: it.slotClock,
+    log: silentLog,
+    regionAfterMs: 30 * MINUTE,
+    electable: () => electableRegions(it.presence),
+    isHeld: (monitorId) => it.recorder.holdsAlerts(monitorId),
+    onQueued: () => {},
+  });
+  notices.start();
+}
+
+function lossy(store: Store): Store {
+  return {
+    read: store.read,
+    work: store.work,
+    async transaction(work) {
+      const loss = lost.shift();
+      if (loss === 'all') throw new StoreError('store-busy', 'lost');
+      const done = await store.transaction(
+        loss === 'answer' ? (tx) => work({ ...tx, onCommit: () => {} }) : work,
+      );
+      if (loss === 'answer') throw new StoreError('store-unanswered', 'lost');
+      return done;
+    },
+  } as Store;
+}
+
+/** Ends without stopping anything in order, and starts again from the database. */
+async function kill(): Promise<void> {
+  await notices.stop();
+  await it.restart();
+  it.recorder.endResumption();
+  await it.recorder.flushed();
+  watch();
+}
+
+/** Lets all monitors report these outcomes for so many periods; a region without an outcome is silent. */
+async function periods(count: number, outcomes: Partial<Record<Region, Outcome>>, ids = [1]): Promise<void> {
+  for (let period = 0; period < count; period += 1) {
+    for (const id of ids) {
+      if (it.monitors.get(id)?.active === true && Object.keys(outcomes).length > 0)
+        await it.slot(id, outcomes);
+    }
+    await pass(PERIOD);
+  }
+}
+
+async function pass(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 10_000) {
+    await it.pass(Math.min(10_000, left));
+    await notices.looked();
+  }
+}
+
+type Row = { channel: number; monitorId: number; alert: Alert };
+
+async function deliveries(): Promise<Row[]> {
+  const rows = await it.rows<{ channel: number; monitorId: number; alert: string }>(
+    'SELECT notification_id AS channel, monitor_id AS "monitorId", alert FROM deliveries ORDER BY id',
+  );
+  return rows.map((row) => ({ ...row, alert: alertSchema.parse(JSON.parse(row.alert)) }));
+}
+
+/** What a channel was told, in its order. */
+async function told(channel = MAIL): Promise<string[]> {
+  const of = (await deliveries()).filter((each) => each.channel === channel);
+  return of.map(({ alert }) => alert.notice?.title ?? alert.status);
+}
+
+/** Monitor 1 is checked from five regions. */
+async function fiveRegions(): Promise<void> {
+  const regions: Region[] = [...THREE, 'hosta-ams', 'hosta-arn'];
+  for (const region of regions) it.presence.had.add(region);
+  await declare(1, { regions });
+}
+
+const open = () => it.rows<{ region: string }>('SELECT region FROM monitor_notices ORDER BY region');
+
+const ALONE = { [A]: 'failed', [B]: 'passed', [C]: 'passed' } as const;
+const ALL = { [A]: 'passed', [B]: 'passed', [C]: 'passed' } as const;
+const DOWN = { [A]: 'failed', [B]: 'failed', [C]: 'failed' } as const;
+const FAILS = `Region ${A} fails: Shop 1`;
+const WORKS = `Region ${A} works again: Shop 1`;
+
+describe('a region that fails alone', () => {
+  test('is told after half an hour, to people only, and again when it is over', async () => {
+    await periods(1, ALL);
+    await periods(5, ALONE);
+    expect(await told()).toEqual([]);
+    await periods(3, ALONE);
+    expect(await told()).toEqual([FAILS]);
+    await periods(1, ALL);
+    expect(await told()).toEqual([FAILS, WORKS]);
+    expect(await told(CHAT)).toEqual([FAILS, WORKS]);
+    expect(await told(WEBHOOK)).toEqual([]);
+    expect(await told(PAGER)).toEqual([]);
+    expect(await open()).toEqual([]);
+    expect(it.changes.map(({ to }) => to)).toEqual(['active']);
+  });
+
+  test('the message has the region, since when, the error, and how the others see it', async () => {
+    await fiveRegions();
+    const five = { ...ALL, 'hosta-ams': 'degraded', 'hosta-arn': 'passed' } as const;
+    await periods(1, five);
+    const since = it.clock.wall();
+    for (let slot = 0; slot < 7; slot += 1) {
+      await it.slot(1, { ...five, [A]: { outcome: 'failed', error_message: 'connection refused' } });
+      await pass(PERIOD);
+    }
+    const [first] = await deliveries();
+    const text = plainText(contentOf(first?.alert as Alert, 'https://svc.example'));
+    expect(text.split('\n')).toEqual([
+      FAILS,
+      'Problem: connection refused',
+      // The failure began right after the end of the last check that passed.
+      expect.stringMatching(/^Failing there since: 2026-01-01 00:0[0-5]:\d\d UTC$/),
+      'Other regions: 3 passed, 1 degraded',
+      'Status: active',
+      'HTTP target: http://127.0.0.1/',
+      'https://svc.example/monitors/1',
+    ]);
+    expect(first?.alert.since).toBeLessThanOrEqual(since);
+  });
+
+  test('the incident speaks when others fail too: no end is told, and the half hour begins again', async () => {
+    await periods(1, ALL);
+    await periods(7, ALONE);
+    await periods(1, DOWN);
+    await periods(5, ALONE);
+    expect(await told()).toEqual([FAILS, 'error', 'recovered']);
+    await periods(2, ALONE);
+    expect(await told()).toEqual([FAILS, 'error', 'recovered', FAILS]);
+  });
+
+  test('a region that does not report any more ends nothing, and one without agents for a day is forgotten', async () => {
+    await periods(1, ALL);
+    await periods(7, ALONE);
+    await periods(6, { [B]: 'passed', [C]: 'passed' });
+    expect(await open()).toEqual([{ region: A }]);
+    await periods(1, ALONE);
+    it.presence.had.delete(A);
+    await periods(1, { [B]: 'passed', [C]: 'passed' });
+    expect(await open()).toEqual([]);
+    expect(await told()).toEqual([FAILS]);
+  });
+
+  test('two of five regions are each told; a majority that fails apart, and a monitor of one region, are not', async () => {
+    await fiveRegions();
+    await declare(2, { regions: [A], confirmAfter: 10 });
+    await it.link(2, MAIL, 'email');
+    const passed = { ...ALL, 'hosta-ams': 'passed', 'hosta-arn': 'passed' } as const;
+    await periods(1, passed);
+    await it.slot(2, { [A]: 'passed' });
+    for (let slot = 0; slot < 7; slot += 1) {
+      await it.slot(2, { [A]: 'failed' });
+      await periods(1, { ...passed, [A]: 'failed', 'hosta-ams': 'failed' });
+    }
+    expect((await told()).sort()).toEqual([FAILS, 'Region hosta-ams fails: Shop 1'].sort());
+    expect(it.status(2)).toBe('active');
+  });
+
+  test('in maintenance nothing begins and nothing is over: both are told at its end', async () => {
+    await periods(1, ALL);
+    const window = await it.window([1], it.clock.wall(), it.clock.wall() + 100 * PERIOD);
+    await periods(8, ALONE);
+    expect(await told()).toEqual([]);
+    await it.endWindow(window, it.clock.wall());
+    await pass(10_000);
+    expect(await told()).toEqual([FAILS]);
+    const second = await it.window([1], it.clock.wall(), it.clock.wall() + 100 * PERIOD);
+    await periods(2, ALL);
+    expect(await told()).toEqual([FAILS]);
+    await it.endWindow(second, it.clock.wall());
+    await pass(10_000);
+    expect(await told()).toEqual([FAILS, WORKS]);
+  });
+
+  test('a mute holds notices like maintenance', async () => {
+    await periods(1, ALL);
+    await it.mute(1, it.clock.wall() + 100 * PERIOD);
+    await periods(8, ALONE);
+    expect(await told()).toEqual([]);
+    await it.mute(1, null);
+    await pass(10_000);
+    expect(await told()).toEqual([FAILS]);
+  });
+
+  test('a pause, a removed region and a removed monitor end a notice without a word', async () => {
+    await declare(2);
+    await declare(3);
+    await it.link(2, MAIL, 'email');
+    await it.link(3, MAIL, 'email');
+    await periods(1, ALL, [1, 2, 3]);
+    await periods(7, ALONE, [1, 2, 3]);
+    expect(await open()).toHaveLength(3);
+    await declare(1, { active: false });
+    await declare(2, { regions: [B, C] });
+    await it.remove(3);
+    await pass(10_000);
+    expect(await open()).toEqual([]);
+    expect(await told()).toHaveLength(3);
+  });
+
+  test('the end is told to those channels that were told, and that are the same receivers', async () => {
+    await periods(1, ALL);
+    await periods(7, ALONE);
+    await it.channel(14, 'sms', [1]);
+    await it.unlink(1, CHAT);
+    await it.link(1, CHAT, 'chat_a');
+    await periods(1, ALL);
+    expect(await told()).toEqual([FAILS, WORKS]);
+    expect(await told(CHAT)).toEqual([FAILS]);
+    expect(await told(14)).toEqual([]);
+  });
+
+  test('a coordinator that is killed again and again neither loses nor doubles a message, and keeps the time', async () => {
+    await periods(1, ALL);
+    for (let slot = 0; slot < 5; slot += 1) {
+      await periods(1, ALONE);
+      await kill();
+    }
+    expect(await told()).toEqual([]);
+    // The transaction is lost, then it is stored but its answer is lost, and then the process is killed.
+    lost = ['all', 'answer'];
+    await periods(1, ALONE);
+    await kill();
+    await periods(1, ALONE);
+    expect(lost).toEqual([]);
+    expect(await told()).toEqual([FAILS]);
+    lost = ['answer'];
+    await periods(1, ALL);
+    await kill();
+    await periods(1, ALL);
+    expect(await told()).toEqual([FAILS, WORKS]);
+    expect(await told(CHAT)).toEqual([FAILS, WORKS]);
+  });
+
+  test('a database that has lost its last commits tells under the same ids', async () => {
+    const uids = () => it.rows<{ uid: string }>('SELECT uid FROM deliveries ORDER BY id');
+    await periods(1, ALL);
+    await periods(5, ALONE);
+    await it.copy();
+    await periods(2, ALONE);
+    const before = await uids();
+    expect(before).toHaveLength(2);
+    await notices.stop();
+    await it.restartFromCopy();
+    it.recorder.endResumption();
+    await it.recorder.flushed();
+    watch();
+    await periods(2, ALONE);
+    expect(await uids()).toEqual(before);
+  });
+});
+
+describe('missing data', () => {
+  const NO_DATA = 'No data: Shop 1';
+  const BACK = 'Data is back: Shop 1';
+
+  /** Two further monitors, which have data all the time. */
+  beforeEach(async () => {
+    await declare(2);
+    await declare(3);
+  });
+
+  /** Monitor 1 is silent for so many periods. */
+  const silent = (count: number) => periods(count, ALL, [2, 3]);
+
+  test('is told once after three periods of `unknown`, and again when data is back', async () => {
+    await periods(2, ALL, [1, 2, 3]);
+    await silent(3);
+    expect(it.status(1)).toBe('unknown');
+    await silent(2);
+    expect(await told()).toEqual([]);
+    await silent(10);
+    expect(await told()).toEqual([NO_DATA]);
+    await periods(1, ALL, [1, 2, 3]);
+    for (const channel of [MAIL, CHAT]) expect(await told(channel)).toEqual([NO_DATA, BACK]);
+    expect(await told(WEBHOOK)).toEqual([]);
+  });
+
+  test('the message has the reason, since when, and how long it lasted', async () => {
+    await periods(2, ALL, [1, 2, 3]);
+    await silent(8);
+    await periods(1, ALL, [1, 2, 3]);
+    const texts = (await deliveries())
+      .filter(({ channel }) => channel === MAIL)
+      .map(({ alert }) => plainText(contentOf(alert, 'https://svc.example')).split('\n'));
+    expect(texts).toEqual([
+      [
+        NO_DATA,
+        'Reason: too few of its regions report',
+        expect.stringMatching(/^No data since: 2026-01-01 00:\d\d:\d\d UTC$/),
+        'Status: unknown',
+        'HTTP target: http://127.0.0.1/',
+        'https://svc.example/monitors/1',
+      ],
+      [
+        BACK,
+        expect.stringMatching(/^There was none since: /),
+        expect.stringMatching(/^Lasted: \d\d min/),
+        'Status: active',
+        'HTTP target: http://127.0.0.1/',
+        'https://svc.example/monitors/1',
+      ],
+    ]);
+  });
+
+  test('a channel with `notify_unknown: false` is not told, and is told of a region', async () => {
+    await it.write('UPDATE notifications SET notify_unknown = 0 WHERE id = ?', MAIL);
+    await periods(2, ALL, [1, 2, 3]);
+    await silent(8);
+    await periods(7, ALONE, [1, 2, 3]);
+    expect(await told(CHAT)).toEqual([NO_DATA, BACK, FAILS]);
+    expect(await told()).toEqual([FAILS]);
+  });
+
+  test('where most monitors are silent at once, nobody is told, nor before each had time for new data', async () => {
+    await periods(2, ALL, [1, 2, 3]);
+    await periods(20, ALL, [3]);
+    expect(await told()).toEqual([]);
+    // The second has data at once, the first a little later, as a monitor with a longer period.
+    await periods(1, ALL, [2, 3]);
+    await periods(1, ALL, [1, 2, 3]);
+    expect(await told()).toEqual([]);
+    await periods(20, ALL, [3]);
+    // It stays silent when the others are back.
+    await silent(2);
+    expect(await told()).toEqual([]);
+    await silent(3);
+    expect(await told()).toEqual([NO_DATA]);
+  });
+
+  test('a coordinator that was away tells nobody of it', async () => {
+    await periods(2, ALL, [1, 2, 3]);
+    await notices.stop();
+    it.clock.advance(100 * PERIOD);
+    await kill();
+    await silent(2);
+    await periods(2, ALL, [1, 2, 3]);
+    expect(await told()).toEqual([]);
+  });
+
+  test('a kill right before the time is over delays the message until the monitor had time for new data', async () => {
+    await periods(2, ALL, [1, 2, 3]);
+    await silent(5);
+    await kill();
+    await silent(2);
+    expect(await told()).toEqual([]);
+    lost = ['all', 'answer'];
+    await silent(2);
+    await kill();
+    await silent(5);
+    expect(await told()).toEqual([NO_DATA]);
+    await periods(1, ALL, [1, 2, 3]);
+    expect(await told()).toEqual([NO_DATA, BACK]);
+  });
+
+  test('the time in which a monitor was paused does not count; a monitor without any data yet is told of', async () => {
+    await periods(1, ALL, [1, 2, 3]);
+    await declare(1, { active: false });
+    await silent(20);
+    expect(await told()).toEqual([]);
+    await declare(1, { activatedAt: it.clock.wall() });
+    await silent(3);
+    expect(await told()).toEqual([]);
+    await silent(1);
+    expect(await told()).toEqual([NO_DATA]);
+    await declare(1, { active: false });
+    await declare(4, { activatedAt: it.clock.wall() });
+    await it.link(4, MAIL, 'email');
+    await silent(4);
+    expect(await told()).toEqual([NO_DATA, 'No data: Shop 4']);
+  });
+});
