@@ -18,11 +18,13 @@ export async function fillForm(
   const wanted = entriesOf(form, resource, 'shown');
   for (const { path } of rowsFields(form)) {
     for (const _ of rowsAt(wanted, path)) {
+      await unfold(page);
       const before = await page.locator(`[id^="field-${path}."].rows-row`).count();
       await page.locator(`button[value="add ${path}"]`).click();
       await page.locator(`[id="field-${path}.${before}"]`).waitFor();
     }
   }
+  await unfold(page);
   const controls = await controlsOf(page);
   for (const [name, values] of wanted) {
     const control = controls.get(name);
@@ -30,6 +32,12 @@ export async function fillForm(
     await give(page, name, control, values);
   }
   await uncheckOthers(page, new Set(wanted.keys()));
+}
+
+/** Opens what is folded, as a person does before filling it in. */
+async function unfold(page: Page): Promise<void> {
+  const folded = page.locator('.resource-form details:not([open]) > summary');
+  while ((await folded.count()) > 0) await folded.first().click();
 }
 
 type Control = 'checkbox' | 'select' | 'text';

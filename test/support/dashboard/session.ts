@@ -2,7 +2,13 @@ import type { RunningApi } from '../api.ts';
 
 type Fields = Readonly<Record<string, string | readonly string[]>>;
 
-export type Opened = { readonly status: number; readonly location: string | null; readonly text: string };
+export type Opened = {
+  readonly status: number;
+  readonly location: string | null;
+  readonly text: string;
+  /** What the next page says about it once; null: nothing. */
+  readonly notice: string | null;
+};
 
 /**
  * A visitor of the dashboard without a browser. It keeps its
@@ -73,7 +79,12 @@ export class DashboardSession {
 
   async #opened(response: Response): Promise<Opened> {
     const { status, headers } = response;
-    return { status, location: headers.get('location'), text: await response.text() };
+    const cookie = headers.getSetCookie().find((each) => each.startsWith('svc-notice='));
+    const notice = /=([^;]*)/.exec(cookie ?? '')?.[1] ?? null;
+    return {
+      ...{ status, location: headers.get('location'), text: await response.text() },
+      notice: notice === null ? null : Buffer.from(notice, 'base64url').toString(),
+    };
   }
 }
 

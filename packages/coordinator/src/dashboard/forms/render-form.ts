@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { MASK } from '@svc/shared/secret.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { type Entries, hasNote, noteName, rowsAt, type SecretsInForm, textAt } from './entries.ts';
 import { type Control, type Field, type Option, type ResourceForm, singular } from './fields.ts';
 import { helpOf, optionalMark } from './help.ts';
 import type { Messages } from './messages.ts';
+import { newEntries } from './to-entries.ts';
 
 /** The parts of a form that depend on its page. */
 type FormFrame = {
@@ -15,6 +17,8 @@ type FormFrame = {
   readonly carried: Readonly<Record<string, string>>;
   /** Names of attributes that have no field, because the page determines them. */
   readonly leftOut: readonly string[];
+  /** Content between the fields and the buttons. */
+  readonly besides: Html;
   /** Text of the button that saves. */
   readonly save: string;
   /** Further buttons beside the button that saves. */
@@ -33,18 +37,48 @@ ${frame.formToken}
 ${Object.entries(frame.carried).map(
   ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
 )}
-${form.hasSections ? sectionsOf({ fields }).map((section, index) => sectionHtml(view, section, index)) : fields.map((field) => fieldHtml(view, field, field.name))}
+${form.hasSections ? sectionsOf({ fields }).map((section, index) => sectionHtml(view, section, index, newEntries(form))) : fields.map((field) => fieldHtml(view, field, field.name))}
+${frame.besides}
 ${secretsLine(view)}
 <div class="row form-actions"><button class="button-main" name="intent" value="save">${frame.save}</button>
 ${frame.buttons}<a class="button button-quiet" href="${frame.cancel}">Cancel</a></div>
 </form>`;
 }
 
-function sectionHtml(view: FormView, { title, fields }: Section, index: number): Html {
+/** @param defaults the entries of a new resource */
+function sectionHtml(view: FormView, { title, fields }: Section, index: number, defaults: Entries): Html {
+  const usual = fields.filter(({ name }) => !RARELY_SET.has(name));
+  const rare = fields.filter(({ name }) => RARELY_SET.has(name));
   return html`<section class="form-section" aria-labelledby="section-${index}">
 <h2 id="section-${index}">${title}</h2>
-${fields.map((field) => fieldHtml(view, field, field.name))}
+${usual.map((field) => fieldHtml(view, field, field.name))}
+${rare.length === 0 ? NO_HTML : folded(view, rare, defaults)}
 </section>`;
+}
+
+/** Fields that are folded, unless one of them differs from its default, has a message, or has the focus. */
+function folded(view: FormView, fields: readonly Field[], defaults: Entries): Html {
+  const isOpen = fields.some(
+    ({ name }) =>
+      !isDeepStrictEqual(entriesAt(view.entries, name), entriesAt(defaults, name)) ||
+      view.messages.fields.some(({ path }) => isAt(path, name)) ||
+      (view.focus !== null && isAt(view.focus, name)),
+  );
+  const names = fields.map(({ label }) => decapitalized(label)).join(', ');
+  return html`<details class="rarely-set"${isOpen ? html` open` : NO_HTML}>
+<summary>Rarely set: ${names}</summary>
+<div class="form-section">${fields.map((field) => fieldHtml(view, field, field.name))}</div>
+</details>`;
+}
+
+/** The entries of a field, sorted by their paths. */
+function entriesAt(entries: Entries, name: string): unknown {
+  return [...entries].filter(([path]) => isAt(path, name)).sort();
+}
+
+/** Whether a path belongs to the field with this name: `headers`, `headers.0.key` and `headers.0~row` to `headers`. */
+function isAt(path: string, name: string): boolean {
+  return path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}~`);
 }
 
 /** The fields to show. If the form has a chooser, groups that are not chosen are left out. */
@@ -452,6 +486,12 @@ const SECTIONS: readonly { readonly title: string; readonly names: readonly stri
   { title: 'Alerts', names: ['monitor_ids', 'group_alerts', 'notify_unknown'] },
   { title: 'Where visitors see it', names: ['page_ids', 'component_ids'] },
 ];
+
+/** Attributes of monitors that few people set. Their section folds them. */
+const RARELY_SET: ReadonlySet<string> = new Set([
+  ...['method', 'headers', 'body', 'follow_redirects', 'header_assertions', 'certificate_expiry_days'],
+  ...['timeout', 'retry', 'quorum', 'confirm_after', 'recover_after', 'otlp_endpoint', 'otlp_headers'],
+]);
 
 /**
  * Title of the section for attributes that {@link SECTIONS} does not

@@ -59,6 +59,8 @@ async function overviewOfMonitor(request: DashboardRequest): Promise<DashboardAn
     api,
     deliveries.data.map(({ notification_id: id }) => id),
   );
+  const alerted = await alertedSection(request, monitor, uses);
+  const isNobody = uses.notification_count === 0;
   return {
     title: monitor.name,
     styles: MONITOR_STYLES,
@@ -69,6 +71,7 @@ ${maintenanceNotice(maintenance)}
 ${incidents.data.map((incident) => incidentNotice(request, incident))}
 ${muteNotice(request, id, states.data[0])}
 <div class="stack-large">
+${isNobody ? alerted : NO_HTML}
 ${uptimeSection(uptime)}
 <section aria-labelledby="latency" class="stack">
 <h2 id="latency">Latency</h2>
@@ -78,7 +81,7 @@ ${latencyChart(series)}
 ${phasesChart(phases)}
 </section>
 <section aria-labelledby="regions" class="stack"><h2 id="regions">Regions</h2><div id="region-figures" data-live>${regionsSection(monitor, series, now)}</div></section>
-${await alertedSection(request, monitor, uses)}
+${isNobody ? NO_HTML : alerted}
 ${newest('Changes', changesList(changes.data), changes, id)}
 ${newest('Deliveries', deliveriesList(deliveries.data, channels), deliveries, id)}
 ${newest('Results', resultsList(results.data), results, id)}

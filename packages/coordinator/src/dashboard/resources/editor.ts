@@ -83,8 +83,19 @@ export type Editor = {
   toBody?(filled: Json, stored: Pick<Stored, 'body' | 'answered'> | null): Json;
   /** Reads which options of fields are offered first, by the names of the fields; left out: all alike. */
   likelyOptions?(api: PageApi): Promise<ReadonlyMap<string, LikelyOptions>>;
-  /** Called after a new resource was saved; left out: nothing more happens. */
-  created?(request: DashboardRequest, id: string): Promise<void>;
+  /**
+   * Content between the fields and the buttons, for what is saved with the resource and is no attribute of it;
+   * left out: no content.
+   *
+   * @param id null: a new resource
+   */
+  besides?(request: DashboardRequest, id: string | null): Promise<Html>;
+  /**
+   * Called after the resource was saved; left out: nothing more happens.
+   *
+   * @returns what went wrong, for the notice; null: nothing
+   */
+  saved?(request: DashboardRequest, id: string, isNew: boolean): Promise<string | null>;
   /** A further button that tries a draft; left out: there is no such button. */
   readonly trial?: Trial;
 };
@@ -213,8 +224,8 @@ async function saveDraft(
   const { problem } = answer;
   if (problem === null) {
     const saved = answer.body;
-    if (stored === null) await editor.created?.(request, saved.id);
-    const warning = saved.warnings?.[0];
+    const wrong = await editor.saved?.(request, saved.id, stored === null);
+    const warning = wrong ?? saved.warnings?.[0];
     const done = stored === null ? `The ${editor.noun} was created.` : `The ${editor.noun} was saved.`;
     return {
       redirect: editor.after(saved.id),
@@ -367,6 +378,7 @@ async function filledForm(request: DashboardRequest, editor: Editor, shown: Show
     formToken: request.formToken,
     carried: { [VERSION_FIELD]: shown.version ?? stored?.version ?? '', [KEY_FIELD]: key },
     leftOut,
+    besides: (await editor.besides?.(request, stored?.id ?? null)) ?? NO_HTML,
     save: stored === null ? (editor.create ?? `Create ${noun}`) : 'Save',
     buttons: editor.trial?.button ?? NO_HTML,
     cancel: editor.after(stored?.id ?? null),

@@ -11,6 +11,7 @@ import { MONITOR_STYLE } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest, PageApi } from '../dashboard-page.ts';
 import { formOf, type ResourceForm } from '../forms/fields.ts';
 import type { LikelyOptions } from '../forms/render-form.ts';
+import { alertedChoice, linkChosen } from '../monitor/alerted-channels.ts';
 import { PHASE_NAMES, PHASE_WORDS } from '../monitor/charts.ts';
 import type { MonitorView } from '../monitor/monitor-head.ts';
 import { findingText } from '../monitor/results-list.ts';
@@ -227,6 +228,8 @@ function editorOf(type: MonitorType, copied: Readonly<Record<string, unknown>> =
     editPath: (id) => `/monitors/${id}/edit?type=${type}`,
     after: (id) => (id === null ? '/' : `/monitors/${id}`),
     likelyOptions: regionsWithAgents,
+    besides: (request, id) => alertedChoice(request, id, typeof copied.id === 'string' ? copied.id : null),
+    saved: linkChosen,
     trial: monitorTrial,
   };
 }

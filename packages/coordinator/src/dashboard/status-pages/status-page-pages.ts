@@ -88,8 +88,10 @@ const pageEditor: Editor = {
   toBody: (filled, stored) =>
     stored === null && filled.slug === '' ? { ...filled, slug: slugOf(String(filled.title)) } : filled,
   // A page that people make step by step is not shown to visitors before they say so.
-  async created({ api }, id) {
-    await api.call(changeAppearance, { id }, { body: { published: false } });
+  async saved({ api }, id, isNew) {
+    if (!isNew) return null;
+    const { problem } = await api.call(changeAppearance, { id }, { body: { published: false } });
+    return problem?.message ?? null;
   },
 };
 
