@@ -48,10 +48,6 @@ function showDays() {
       if (span !== null) item.textContent = `${span}${text.slice(text.indexOf(': '))}`;
     }
   }
-  for (const cell of document.querySelectorAll('th time:not([data-show])')) {
-    const span = cell instanceof HTMLTimeElement ? spanOf(Date.parse(cell.dateTime)) : null;
-    if (span !== null) cell.textContent = span;
-  }
   const since = document.querySelector('main')?.dataset.since ?? '';
   for (const today of document.querySelectorAll('.scale span:last-child')) {
     if (spanOf(lastDay()) !== null) today.textContent = since.replace('…', localTime.format(lastDay()));

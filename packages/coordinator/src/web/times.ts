@@ -21,6 +21,32 @@ export function instant(at: number, language = 'en'): Html {
   return html`<time datetime="${new Date(at).toISOString()}" data-show="instant">${instantText(at, language)}</time>`;
 }
 
+/** The zone in which the page shows times. In browsers `times.js` names the visitor's. */
+export function zoneName(): Html {
+  return html`<span data-zone>UTC</span>`;
+}
+
+/** The day and month of an instant in UTC: `22 Nov`. In browsers `times.js` shows it in the visitor's zone. */
+export function date(at: number): Html {
+  return timeShown(at, 'date', dateFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' }));
+}
+
+/** The time of day of an instant in UTC: `14:03`. In browsers `times.js` shows it in the visitor's zone. */
+export function timeOfDay(at: number): Html {
+  return timeShown(at, 'time', dateFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' }));
+}
+
+/** The day of an instant: `today`, `22 Nov 2026`. In browsers `times.js` shows it in the visitor's zone. */
+export function dayOf(at: number, now: number): Html {
+  const format = dateFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+  const isToday = format.format(at) === format.format(now);
+  return html`<time datetime="${new Date(at).toISOString()}" data-show="day">${isToday ? 'today' : format.format(at)}</time>`;
+}
+
+function timeShown(at: number, show: string, format: Intl.DateTimeFormat): Html {
+  return html`<time datetime="${new Date(at).toISOString()}" data-show="${show}">${format.format(at)}</time>`;
+}
+
 /** The text of {@link instant}. */
 export function instantText(at: number, language = 'en'): string {
   const format = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;

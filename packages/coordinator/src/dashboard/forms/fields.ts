@@ -14,11 +14,16 @@ export type Control =
       readonly isMultiline: boolean;
       readonly maximumLength?: number;
       readonly form?: string;
+      /** Whether an empty input gets the name of the visitor's time zone, in browsers with scripts. */
+      readonly isOwnZone?: boolean;
     }
   | { readonly type: 'number'; readonly minimum?: number; readonly maximum?: number; readonly unit?: string }
   | { readonly type: 'switch' }
-  /** A local date and time: `2027-01-01T02:00`. */
-  | { readonly type: 'local' }
+  /**
+   * A local date and time: `2027-01-01T02:00`. `isUtc`: it is in UTC, which browsers with scripts show in the
+   * visitor's zone, as `times.js` does. Otherwise another field has its zone.
+   */
+  | { readonly type: 'local'; readonly isUtc?: boolean }
   /** The user chooses one of these options. */
   | { readonly type: 'choice'; readonly options: readonly Option[] }
   /** The user chooses any number of these options. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { MASK } from '@svc/shared/secret.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { zoneName } from '../../web/times.ts';
 import { type Entries, hasNote, noteName, rowsAt, type SecretsInForm, textAt } from './entries.ts';
 import { type Control, type Field, type Option, type ResourceForm, singular } from './fields.ts';
 import { helpOf, optionalMark } from './help.ts';
@@ -191,12 +192,16 @@ function labelledField(view: FormView, field: Field, control: Labelled, path: st
   const isLocked = isFixed && view.isStored;
   const unit = control.type === 'number' && control.unit !== undefined ? `, ${control.unit}` : '';
   return html`<div class="field">
-<label for="${id}">${label}${unit}${optionalMark(field)}</label>
+<label for="${id}">${label}${unit}${isUtc(control) ? html` (${zoneName()})` : NO_HTML}${optionalMark(field)}</label>
 ${helpLine(field, path, isLocked)}
 ${isLocked ? lockedValue(view, control, path) : input(view, field, control, path)}
 ${secretNote(view, field, path)}
 ${fieldErrors(view, path)}
 </div>`;
+}
+
+function isUtc(control: Control): boolean {
+  return control.type === 'local' && control.isUtc === true;
 }
 
 function helpLine(field: Field, path: string, isLocked: boolean): Html {
@@ -232,13 +237,13 @@ function input(view: FormView, field: Field, control: Labelled, path: string): H
     case 'text':
       return control.isMultiline && field.secret !== 'whole'
         ? textArea(attributes, value, value.includes('\n') ? 6 : 2)
-        : textInput(view, field, attributes, value);
+        : textInput(view, field, control.isOwnZone ? html` data-own-zone${attributes}` : attributes, value);
     case 'number':
       // A browser clears an input of type `number` if its text is no
       // number. So the error message would be about an empty field.
       return html`<input type="text" inputmode="decimal" autocomplete="off" class="figure"${attributes} value="${value}">`;
     case 'local':
-      return html`<input type="datetime-local" step="any" class="local"${attributes} value="${value}">`;
+      return html`<input type="datetime-local" step="any" class="local"${isUtc(control) ? html` data-utc autocomplete="off"` : NO_HTML}${attributes} value="${value}">`;
     case 'texts':
       return textArea(attributes, value, 4);
     case 'choice':

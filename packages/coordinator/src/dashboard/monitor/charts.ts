@@ -6,7 +6,7 @@ import { type Line, renderLineChart, sparkline } from '../../web/charts/line-cha
 import { renderStackChart } from '../../web/charts/stack-chart.ts';
 import { latencyText, percentage } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import { age } from '../../web/times.ts';
+import { age, zoneName } from '../../web/times.ts';
 import { counted } from '../page-parts.ts';
 import { outcomeLabel } from '../state-labels.ts';
 import type { MonitorView } from './monitor-head.ts';
@@ -113,7 +113,7 @@ export function latencyChart(view: SeriesView): Html {
   return renderLineChart({
     title: 'Latency',
     summary: summaryOf(view),
-    note: `${RANGE_WORDS[view.range]}, ${view.region ?? 'all regions'}, times in UTC. Failed results have no latency.`,
+    note: html`${RANGE_WORDS[view.range]}, ${view.region ?? 'all regions'}, times in ${zoneName()}. Failed results have no latency.`,
     columns: { from, bucketMs, count: series.length },
     valueText: latencyText,
     lines,
@@ -176,7 +176,7 @@ export function phasesChart(view: PhasesView): Html {
   return renderStackChart({
     title: 'Phases',
     summary: `Means over the whole time: ${layers.map(({ name, whole }) => `${name} ${whole}`).join(', ')}.`,
-    note: `${RANGE_WORDS[range]}, ${region ?? 'all regions'}, times in UTC. Means of ${sample} that passed or were degraded.`,
+    note: html`${RANGE_WORDS[range]}, ${region ?? 'all regions'}, times in ${zoneName()}. Means of ${sample} that passed or were degraded.`,
     columns: { from, bucketMs, count: series.length },
     valueText: latencyText,
     layers,

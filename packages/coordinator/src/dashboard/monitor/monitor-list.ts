@@ -5,13 +5,14 @@ import {
   type OverviewOrder,
   SHOWN_STATES,
 } from '../../store/declaration/monitor-overview.ts';
+import { HOUR_MS, hourOf } from '../../verdict/summary-range.ts';
 import { CHARTS_STYLE } from '../../web/charts/chart.ts';
 import { sparkline } from '../../web/charts/line-chart.ts';
 import { renderStatusStrip } from '../../web/charts/status-bars.ts';
 import { stateMark } from '../../web/design/states.ts';
 import { latencyText, percentText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import { age } from '../../web/times.ts';
+import { age, dayOf } from '../../web/times.ts';
 import { channelName } from '../channels/channel-state.ts';
 import type { DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import { counted, offsetPaging, pageHead, pathWith, readListPage } from '../page-parts.ts';
@@ -166,7 +167,7 @@ function cellsOf(
   return html`
 <td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${mute === null ? NO_HTML : html`<br>${mutedLabel()}`}${acknowledgement === null ? NO_HTML : html`<br>${acknowledgedLabel()}`}${active ? againstLabel(monitor, now) : NO_HTML}</td>
 <th scope="row">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}<span class="target soft small">${checkText(type, periodicity)}${target ?? ''}</span></th>
-${historyCells(monitor.history)}
+${historyCells(monitor.history, now)}
 <td class="soft since">${since === null || !active ? NO_HTML : age(since, now)}</td>`;
 }
 
@@ -198,14 +199,27 @@ function disagreeingLabel(regions: readonly string[]): Html {
 }
 
 /** The cells of a monitor's recent history: two uptimes with their bars, and the latency with its line. */
-function historyCells(history: MonitorStateView['history']): Html {
+function historyCells(history: MonitorStateView['history'], now: number): Html {
   if (history === undefined) return html`<td></td><td></td><td></td>`;
   const { uptime_24h: day, uptime_90d: quarter, hours, days, latency, latencies } = history;
   const top = Math.max(1, ...latencies.map((value) => value ?? 0));
+  const begun = begunWithin(history, now);
   return html`<td class="recent">${percentText(day)}${barsOf(hours, 'hour')}</td>
-<td class="recent recent-days">${percentText(quarter)}${barsOf(days, 'day')}</td>
+<td class="recent recent-days">${begun === null ? html`${percentText(quarter)}${barsOf(days, 'day')}` : html`<span class="soft">since ${dayOf(begun, now)}</span>`}</td>
 <td class="recent">${latencyText(latency)}${latency === null ? NO_HTML : sparkline(latencies, top)}</td>`;
 }
+
+/**
+ * The hour in which the data of a monitor began, epoch ms; null: it began before the last 24 hours, or there is none.
+ * Such a monitor has the same uptime of 90 days as of 24 hours.
+ */
+function begunWithin({ hours, days }: MonitorHistory, now: number): number | null {
+  const first = hours.findIndex((state) => state !== 'unknown');
+  const isOld = days.slice(0, -2).some((state) => state !== 'unknown');
+  return first <= 0 || isOld ? null : hourOf(now) - (hours.length - 1 - first) * HOUR_MS;
+}
+
+type MonitorHistory = NonNullable<MonitorStateView['history']>;
 
 type BarState = NonNullable<MonitorStateView['history']>['hours'][number];
 

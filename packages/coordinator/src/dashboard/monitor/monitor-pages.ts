@@ -5,12 +5,13 @@ import { WINDOW, type WindowView } from '../../api/routes/maintenance.ts';
 import { MONITOR, type MonitorStateView, monitorStates, monitorUses } from '../../api/routes/monitors.ts';
 import { monitorResults, monitorTransitions } from '../../api/routes/results.ts';
 import { monitorPhases, monitorSeries, monitorUptime, type UptimeView } from '../../api/routes/series.ts';
+import { DAY_MS } from '../../verdict/summary-range.ts';
 import { CHARTS_SCRIPT } from '../../web/charts/chart.ts';
 import { renderStatusBars } from '../../web/charts/status-bars.ts';
 import { type State, stateLabel } from '../../web/design/states.ts';
 import { latencyText, percentText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import { durationText, instant } from '../../web/times.ts';
+import { dayOf, durationText, instant, zoneName } from '../../web/times.ts';
 import { MONITOR_STYLES } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest, PageApi } from '../dashboard-page.ts';
 import { channelNames, deliveriesList } from '../deliveries-list.ts';
@@ -72,7 +73,7 @@ ${incidents.data.map((incident) => incidentNotice(request, incident))}
 ${muteNotice(request, id, states.data[0])}
 <div class="stack-large">
 ${isNobody ? alerted : NO_HTML}
-${uptimeSection(uptime)}
+${uptimeSection(uptime, now)}
 <section aria-labelledby="latency" class="stack">
 <h2 id="latency">Latency</h2>
 ${chartControls(choice, regionsOf(monitor, series))}
@@ -110,8 +111,8 @@ ${data.length === 0 ? html`<p class="soft">${EMPTY[title]}</p>` : html`${list}<p
 </div></section>`;
 }
 
-function inARow(checks: number): string {
-  return checks === 1 ? '1 check' : `${checks} checks in a row`;
+function inARow(checks: number, how: string): string {
+  return checks === 1 ? `1 check that finds it ${how}` : `${checks} checks in a row that find it ${how}`;
 }
 
 function settings(monitor: MonitorView): Html {
@@ -126,7 +127,7 @@ ${description === null ? NO_HTML : html`<dt>Description</dt><dd>${description}</
 <dt>Degraded above</dt><dd>${degradedAt === 0 ? 'never' : latencyText(degradedAt)}</dd>
 <dt>Regions</dt><dd>${regions === null ? 'every region with an agent' : regions.join(', ')}</dd>
 <dt>Regions that must fail</dt><dd>${quorum === 'majority' ? 'more than half' : quorum}</dd>
-<dt>Status changes after</dt><dd>${inARow(confirmAfter)} that find it worse, ${inARow(recoverAfter)} that find it better</dd>
+<dt>Status changes after</dt><dd>${inARow(confirmAfter, 'worse')}, ${inARow(recoverAfter, 'better')}</dd>
 </dl></section>`;
 }
 
@@ -149,12 +150,10 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
  * The uptime of the monitor over the usual ranges, and on each
  * of the last 90 days. Days before the first data are left out.
  */
-function uptimeSection({ ranges, days: last90 }: UptimeView): Html {
-  const hasData = ({ time }: Day) => measured(time) > 0;
+function uptimeSection({ ranges, days: last90 }: UptimeView, now: number): Html {
   const days = fromFirstData(last90, hasData);
-  const firstDay = last90.findIndex(hasData);
-  const since =
-    firstDay < 0 ? null : firstDay === last90.length - 1 ? 'today' : DAY.format(last90[firstDay]?.at);
+  const begun = firstDataAt(last90, now);
+  const since = begun === null ? null : dayOf(begun, now);
   return html`<section aria-labelledby="uptime" class="stack">
 <h2 id="uptime">Uptime</h2>
 <dl id="uptime-figures" class="figures" data-live>${figuresOf(ranges, since).map(
@@ -162,11 +161,11 @@ function uptimeSection({ ranges, days: last90 }: UptimeView): Html {
       html`<div><dt>${label}</dt><dd>${percentText(uptime)}</dd><dd class="soft small">${downText(time)}</dd></div>`,
   )}</dl>
 ${renderStatusBars(days.map(stateOfDay), summaryOf(days))}
-<p class="row status-bars-ends soft small"><span>${days.length - 1} days ago</span><span>Today</span></p>
+<p class="row status-bars-ends soft small"><span>${days.length - 1} days ago</span><span>Today (UTC)</span></p>
 <details class="chart-table">
 <summary>Uptime: days as a table</summary>
 <div class="table-frame chart-frame" role="region" tabindex="0" aria-label="Uptime: days">
-<table><thead><tr><th scope="col">Day (UTC)</th><th scope="col">Worst state</th><th scope="col" class="number">Uptime</th><th scope="col" class="number">Down</th><th scope="col" class="number">Degraded</th><th scope="col" class="number">Maintenance</th><th scope="col" class="number">No data</th></tr></thead>
+<table><thead><tr><th scope="col">Day in UTC, with times in ${zoneName()}</th><th scope="col">Worst state</th><th scope="col" class="number">Uptime</th><th scope="col" class="number">Down</th><th scope="col" class="number">Degraded</th><th scope="col" class="number">Maintenance</th><th scope="col" class="number">No data</th></tr></thead>
 <tbody>${days.toReversed().map(dayRow)}</tbody></table>
 </div>
 </details>
@@ -184,16 +183,31 @@ type Range = UptimeView['ranges'][number];
  */
 export function figuresOf(
   ranges: readonly Range[],
-  since: string | null,
-): readonly (Pick<Range, 'uptime' | 'time'> & { readonly label: string })[] {
+  since: Html | string | null,
+): readonly (Pick<Range, 'uptime' | 'time'> & { readonly label: Html })[] {
   const longest = ranges.at(-1);
   const whole = ranges.findIndex(
     ({ time }) => longest !== undefined && measured(time) === measured(longest.time),
   );
   return ranges.slice(0, whole + 1).map(({ range, ...figure }, index) => {
     const isShort = index === whole && index < ranges.length - 1 && since !== null;
-    return { ...figure, label: isShort ? `Since ${since}` : RANGE_WORDS[range] };
+    return { ...figure, label: isShort ? html`Since ${since}` : html`${RANGE_WORDS[range]}` };
   });
+}
+
+/**
+ * The instant at which the data began, as far as the days tell: of the first day with data they have how long there
+ * was data, and it is the end of that day unless the day is not over. Epoch ms; null: there is no data.
+ *
+ * @param now epoch ms
+ */
+export function firstDataAt(days: readonly Pick<Day, 'at' | 'time'>[], now: number): number | null {
+  const first = days.find(hasData);
+  return first === undefined ? null : Math.min(now, first.at + DAY_MS) - measured(first.time);
+}
+
+function hasData({ time }: Pick<Day, 'time'>): boolean {
+  return measured(time) > 0;
 }
 
 /** The time with data, ms. */
@@ -208,7 +222,7 @@ function stateOfDay({ status, time }: Day): State {
 
 function dayRow({ at, status, uptime, time }: Day): Html {
   const length = (ms: number) => (ms === 0 ? '–' : durationText(ms));
-  return html`<tr><th scope="row">${DAY.format(at)}</th><td>${monitorWord(status)}</td><td class="number">${percentText(uptime)}</td><td class="number">${length(time.error)}</td><td class="number">${length(time.degraded)}</td><td class="number">${length(time.maintenance)}</td><td class="number">${length(time.unknown)}</td></tr>`;
+  return html`<tr><th scope="row"><time datetime="${new Date(at).toISOString()}" data-show="utc-day">${DAY.format(at)}</time></th><td>${monitorWord(status)}</td><td class="number">${percentText(uptime)}</td><td class="number">${length(time.error)}</td><td class="number">${length(time.degraded)}</td><td class="number">${length(time.maintenance)}</td><td class="number">${length(time.unknown)}</td></tr>`;
 }
 
 function downText({ active, degraded, error }: UptimeView['ranges'][number]['time']): string {

@@ -3,7 +3,7 @@ import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { ResultView } from '../../api/answers.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import { instant } from '../../web/times.ts';
+import { instant, zoneName } from '../../web/times.ts';
 import { counted } from '../page-parts.ts';
 import { outcomeLabel, outcomeWord } from '../state-labels.ts';
 import { PHASE_NAMES, PHASE_WORDS } from './charts.ts';
@@ -110,8 +110,8 @@ export function filterForm(path: string, filter: ResultsFilter): Html {
   return html`<form method="get" action="${path}" class="filters">
 <div class="field"><label for="filter-outcome">Outcome</label><select id="filter-outcome" name="outcome"><option value="">Any</option>${OUTCOMES.map((outcome) => option(outcome, outcomeWord(outcome), outcome === filter.outcome))}</select></div>
 <div class="field"><label for="filter-region">Region</label><select id="filter-region" name="region"><option value="">Any</option>${REGIONS.map((region) => option(region, region, region === filter.region))}</select></div>
-<div class="field"><label for="filter-from">From (UTC)</label><input id="filter-from" type="datetime-local" name="from" value="${inputText(filter.from)}"></div>
-<div class="field"><label for="filter-until">Until (UTC)</label><input id="filter-until" type="datetime-local" name="until" value="${inputText(filter.until)}"></div>
+<div class="field"><label for="filter-from">From (${zoneName()})</label><input id="filter-from" data-utc autocomplete="off" type="datetime-local" name="from" value="${inputText(filter.from)}"></div>
+<div class="field"><label for="filter-until">Until (${zoneName()})</label><input id="filter-until" data-utc autocomplete="off" type="datetime-local" name="until" value="${inputText(filter.until)}"></div>
 <div class="row"><button>Filter</button><a href="${path}">Show all</a></div>
 </form>`;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { fromFirstData } from './charts.ts';
-import { figuresOf } from './monitor-pages.ts';
+import { figuresOf, firstDataAt } from './monitor-pages.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -20,7 +20,7 @@ function rangesAfter(ms: number) {
   });
 }
 const labels = (ms: number, since: string | null) =>
-  figuresOf(rangesAfter(ms), since).map(({ label }) => label);
+  figuresOf(rangesAfter(ms), since).map(({ label }) => String(label));
 
 describe('the uptime of a young monitor', () => {
   test('is shown once, with the day on which its data began', () => {
@@ -43,4 +43,26 @@ describe('a chart begins', () => {
   test('with its first data', () => expect(columns(15)).toEqual(buckets.slice(15).map(({ at }) => at)));
   test('with twelve columns at least', () => expect(columns(38)).toHaveLength(12));
   test('with its range, where there is no data', () => expect(columns(99)).toHaveLength(40));
+});
+
+describe('the data of a monitor began', () => {
+  const MIDNIGHT = Date.UTC(2026, 10, 29);
+  /** The last 90 days at this instant, of a monitor that has had data since another one. */
+  const daysOf = (begun: number, now: number) =>
+    Array.from({ length: 90 }, (_, index) => {
+      const at = MIDNIGHT + (index - 89) * 24 * HOUR_MS;
+      const active = Math.max(0, Math.min(now, at + 24 * HOUR_MS) - Math.max(at, begun));
+      return { at, time: { active, degraded: 0, error: 0, maintenance: 0, unknown: 0 } };
+    });
+
+  test.each([
+    ['today', 9 * HOUR_MS, 10 * HOUR_MS],
+    ['before midnight, a few minutes ago', -0.1 * HOUR_MS, 0.1 * HOUR_MS],
+    ['at midnight', 0, 0.1 * HOUR_MS],
+    ['two days ago', -39 * HOUR_MS, 9 * HOUR_MS],
+  ])('%s', (_, begun, now) => {
+    expect(firstDataAt(daysOf(MIDNIGHT + begun, MIDNIGHT + now), MIDNIGHT + now)).toBe(MIDNIGHT + begun);
+  });
+
+  test('never', () => expect(firstDataAt(daysOf(MIDNIGHT, MIDNIGHT), MIDNIGHT)).toBeNull());
 });

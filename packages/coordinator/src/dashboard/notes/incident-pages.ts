@@ -56,8 +56,8 @@ const STATE = noteField(
 const TEXT = noteField('text', 'What visitors are told', LINES, { isRequired: true });
 const AT = noteField(
   'at',
-  'When this was the case, in UTC',
-  { type: 'local' },
+  'When this was the case',
+  { type: 'local', isUtc: true },
   { help: 'Not in the future. Empty: now.' },
 );
 const COMPONENTS = noteField('component_ids', 'Components that are affected', COMPONENT_IDS);

@@ -108,10 +108,12 @@ const WINDOW_FIELDS: readonly Field[] = [
   noteField('text', 'What visitors are told', LINES),
   noteField('starts_at', 'Begins', { type: 'local' }, { isRequired: true }),
   noteField('ends_at', 'Ends', { type: 'local' }, { isRequired: true }),
-  noteField('time_zone', 'Time zone', LINE, {
-    help: 'A name such as `Europe/Berlin` or `UTC`. All times of this form are its local times.',
-    isRequired: true,
-  }),
+  noteField(
+    'time_zone',
+    'Time zone',
+    { type: 'text', isMultiline: false, isOwnZone: true },
+    { help: 'A name such as `Europe/Berlin`. All times of this form are its local times. Empty: UTC.' },
+  ),
   noteField('repeat', 'Repeats', { type: 'group', fields: REPEAT }),
   noteField(
     'monitor_ids',
@@ -135,7 +137,7 @@ const WINDOW_EDITOR: Editor = {
   heading: 'Change the window',
   list: { href: '/maintenance', label: 'Maintenance' },
   nameOf: ({ title }) => String(title),
-  initial: { time_zone: 'UTC', repeat: { frequency: 'once', week: 'date' } },
+  initial: { repeat: { frequency: 'once', week: 'date' } },
   newPath: '/maintenance/new',
   editPath: (id) => `/maintenance/${id}/edit`,
   after: (id) => (id === null ? '/maintenance' : `/maintenance/${id}`),
@@ -178,6 +180,7 @@ function windowBody(filled: Json, stored: { readonly body: Json; readonly answer
   const [shownRepeat, answeredRepeat] = [(shown.repeat ?? {}) as Json, (answered.repeat ?? {}) as Json];
   return {
     ...filled,
+    time_zone: filled.time_zone ?? 'UTC',
     starts_at: startsAt === shown.starts_at ? answered.starts_at : (startsAt ?? ''),
     ends_at: endsAt === shown.ends_at ? answered.ends_at : (endsAt ?? ''),
     text: filled.text ?? '',

@@ -50,6 +50,6 @@ function dayRow({ at, state, uptime, times }: DayView, words: Words): Html {
   const { text } = words;
   const lasted = (ms: number) => html`<td class="number">${ms < 1_000 ? text.none : words.duration(ms)}</td>`;
   const date = new Date(at).toISOString().slice(0, 10);
-  return html`<tr><th scope="row"><time datetime="${date}">${words.day(at)}</time></th><td>${stateWord(state, text.state[state])}</td><td class="number">${uptime === null ? text.none : words.percent(uptime)}</td>${lasted(times.error)}${lasted(times.degraded)}${lasted(times.maintenance)}${lasted(times.unknown)}</tr>
+  return html`<tr><th scope="row"><time datetime="${date}" data-show="utc-day">${words.day(at)}</time></th><td>${stateWord(state, text.state[state])}</td><td class="number">${uptime === null ? text.none : words.percent(uptime)}</td>${lasted(times.error)}${lasted(times.degraded)}${lasted(times.maintenance)}${lasted(times.unknown)}</tr>
 `;
 }

@@ -90,7 +90,7 @@ describe('the days of a component', () => {
     const table = daysPage(view, '1', placeIn()) ?? '';
     expect(table.match(/<tr>/g)).toHaveLength(91);
     expect(table).toContain(
-      '<tr><th scope="row"><time datetime="2026-11-19">19 Nov 2026</time></th><td><b class=e>Down</b></td><td class="number">99.30%</td><td class="number">5 min</td><td class="number">–</td><td class="number">–</td><td class="number">12 hr</td></tr>',
+      '<tr><th scope="row"><time datetime="2026-11-19" data-show="utc-day">19 Nov 2026</time></th><td><b class=e>Down</b></td><td class="number">99.30%</td><td class="number">5 min</td><td class="number">–</td><td class="number">–</td><td class="number">12 hr</td></tr>',
     );
     expect(daysPage(view, '2', placeIn())).toBeNull();
   });

@@ -1,6 +1,7 @@
 import { linesAsHtml } from '../../alerts/escaping.ts';
 import { stateMark } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML, raw, safeHref } from '../../web/html.ts';
+import { zoneName } from '../../web/times.ts';
 import { BAR_STATES, barClass, barPaths, barsBox } from '../bars.ts';
 import { stateOfOverall } from '../page-states.ts';
 import type { ComponentView, DayView, PageView, SectionView } from '../page-view.ts';
@@ -25,7 +26,7 @@ export function statusPage(view: PageView, place: Place): string {
     body: html`${pageHead(view, place)}
 <main id="content" data-today="${dateOf(now)}" data-since="${fillIn(text.since, { time: '…' })}">
 <section class="banner state-${state}" aria-labelledby="overall">${stateMark(state)}<div><h2 id="overall">${text.overall[overall]}</h2><p class="small">${sentenceWithTime(text.updated, now, language)}</p></div></section>
-${currentIncidents(activeIncidents, now, place)}${maintenanceSection(maintenance, view, place)}${componentSections(sections, place)}${hasBars ? barsLegend(place) : NO_HTML}${latencyLegend(view, place)}${pastIncidents(past, place)}<p class="soft small">${text.zone}</p></main>`,
+${currentIncidents(activeIncidents, now, place)}${maintenanceSection(maintenance, view, place)}${componentSections(sections, place)}${hasBars ? barsLegend(place) : NO_HTML}${latencyLegend(view, place)}${pastIncidents(past, place)}<p class="soft small">${zoneSentence(text.zone)}</p></main>`,
   });
 }
 
@@ -163,4 +164,10 @@ function dayFigures({ uptime, times }: DayView, words: Words): string {
   if (times.error > 0) parts.push(fillIn(downFor, { duration: words.duration(times.error) }));
   if (times.degraded > 0) parts.push(fillIn(degradedFor, { duration: words.duration(times.degraded) }));
   return parts.join(' · ');
+}
+
+/** Renders a text with the name of the zone in place of `{zone}`. */
+function zoneSentence(sentence: string): Html {
+  const [before = '', after = ''] = sentence.split('{zone}');
+  return html`${before}${zoneName()}${after}`;
 }

@@ -107,7 +107,7 @@ export const de: PageText = {
   maintenanceFrom: '{from} bis {until}',
   affected: 'Betrifft {components}',
   updated: 'Zuletzt aktualisiert {time}',
-  zone: 'Jeder Balken ist ein Tag in UTC. Ohne Skript sind alle Tage und Zeiten die von UTC.',
+  zone: 'Jeder Balken ist ein Tag in UTC. Tage und Zeiten sind die von {zone}.',
   stale: 'Die Daten dieser Seite sind zurzeit nicht lesbar. Sie zeigt den Stand von {time}.',
   homepage: 'Startseite',
   contact: 'Kontakt',

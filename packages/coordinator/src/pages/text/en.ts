@@ -108,7 +108,7 @@ export const en = {
   maintenanceFrom: '{from} to {until}',
   affected: 'Affects {components}',
   updated: 'Last update {time}',
-  zone: 'Each bar is one day in UTC. Without a script, all days and times are in UTC.',
+  zone: 'Each bar is one day in UTC. Days and times are those of {zone}.',
   stale: 'Current data cannot be read at the moment. This page shows the state at {time}.',
   homepage: 'Homepage',
   contact: 'Contact',

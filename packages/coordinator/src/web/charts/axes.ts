@@ -3,29 +3,14 @@
  */
 export type TimeColumns = { readonly from: number; readonly bucketMs: number; readonly count: number };
 
-/**
- * A label of a time axis at the instant `at`: the day or the time of day. `note`: the time of day below the
- * day; null: the label needs no time.
- */
-export type TimeTick = { readonly at: number; readonly text: string; readonly note: string | null };
-
 /** Maximum number of intervals between labels for which a narrow screen has room. */
 const MOST_INTERVALS = 7;
-const DAY_MS = 86_400_000;
 
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
-
-/** Evenly spaced labels in UTC at edges of columns, from the beginning of the axis to its end. */
-export function timeTicks({ from, bucketMs, count }: TimeColumns): TimeTick[] {
+/** Evenly spaced instants at edges of columns, from the beginning of the axis to its end. */
+export function timeTicks({ from, bucketMs, count }: TimeColumns): number[] {
   const intervals = largestDivisor(count, MOST_INTERVALS);
   const width = (count * bucketMs) / intervals;
-  const spanMs = count * bucketMs;
-  return Array.from({ length: intervals + 1 }, (_, index) => {
-    const at = from + index * width;
-    if (spanMs <= DAY_MS) return { at, text: TIME.format(at), note: null };
-    return { at, text: DAY.format(at), note: bucketMs < DAY_MS ? TIME.format(at) : null };
-  });
+  return Array.from({ length: intervals + 1 }, (_, index) => from + index * width);
 }
 
 /** @param count integer, > 0 */

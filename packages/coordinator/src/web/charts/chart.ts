@@ -1,5 +1,6 @@
 import { type Asset, asset, textFile } from '../assets.ts';
 import { type Html, html, NO_HTML, raw } from '../html.ts';
+import { date, instant, timeOfDay } from '../times.ts';
 import { type TimeColumns, timeTicks, type ValueAxis } from './axes.ts';
 import { PLOT, rulesPath } from './paths.ts';
 
@@ -25,7 +26,7 @@ export type Chart = {
   /** Description of the chart in a sentence or two, for screen readers. */
   readonly summary: string;
   /** Range and region of the chart. The script replaces this text by the values under the pointer. */
-  readonly note: string;
+  readonly note: Html;
   readonly columns: TimeColumns;
   readonly axis: ValueAxis;
   /** The text of a value on the axis. */
@@ -39,19 +40,6 @@ export type Chart = {
   readonly table: ChartTable;
 };
 
-const MINUTE = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  timeZone: 'UTC',
-});
-const DAY = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  timeZone: 'UTC',
-});
 const DAY_MS = 86_400_000;
 
 /**
@@ -71,34 +59,31 @@ export function renderChart(chart: Chart): Html {
 <svg class="chart-lines" viewBox="0 0 ${PLOT.width} ${PLOT.height}" preserveAspectRatio="none" role="img" aria-label="${`${title}. ${summary}`}">
 <path class="chart-rule" d="${rulesPath(axis.ticks, axis.top)}"/>${drawing}</svg>${strip}
 </div>
-<div class="chart-times" aria-hidden="true">${timeTicks(columns).map(
-    ({ text, note: time }) =>
-      html`<span><span>${text}${time === null ? NO_HTML : html`<small>${time}</small>`}</span></span>`,
-  )}</div>
+<div class="chart-times" aria-hidden="true">${timeTicks(columns).map((at) => html`<span><span>${tickText(at, columns)}</span></span>`)}</div>
 </div>
 ${figures(chart, table)}
 </figure>`;
+}
+
+/** The time of day; below the day, if the axis is longer than a day. */
+function tickText(at: number, { bucketMs, count }: TimeColumns): Html {
+  return bucketMs * count <= DAY_MS ? timeOfDay(at) : html`${date(at)}<small>${timeOfDay(at)}</small>`;
 }
 
 function figures({ title, columns }: Chart, { titles, rows }: ChartTable): Html {
   const body = rows
     .map((cells, index) => {
       const at = columns.from + index * columns.bucketMs;
-      return html`<tr><th scope="row">${columnText(at, columns.bucketMs)}</th>${cells.map((cell) => html`<td class="number">${cell}</td>`)}</tr>`;
+      return html`<tr><th scope="row">${instant(at)}</th>${cells.map((cell) => html`<td class="number">${cell}</td>`)}</tr>`;
     })
     .reverse();
   return html`<details class="chart-table">
 <summary>${title}: figures as a table</summary>
 <div class="table-frame chart-frame" role="region" tabindex="0" aria-label="${`${title}: figures`}">
-<table><thead><tr><th scope="col">${columns.bucketMs < DAY_MS ? 'From (UTC)' : 'Day (UTC)'}</th>${titles.map((name) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
+<table><thead><tr><th scope="col">From</th>${titles.map((name) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
 <tbody>${body}</tbody></table>
 </div>
 </details>`;
-}
-
-/** The beginning of a column as text, in UTC. */
-function columnText(at: number, bucketMs: number): string {
-  return bucketMs < DAY_MS ? MINUTE.format(at) : DAY.format(at);
 }
 
 /** An entry of the legend: a sample, a name and a value. */

@@ -28,7 +28,7 @@ function tellValues(chart) {
   /** @param {number} place */
   function textAt(place) {
     const cells = [...(rows[place]?.children ?? [])].map((cell) => cell.textContent ?? '');
-    return cells.map((cell, index) => (index === 0 ? `${cell} UTC` : `${titles[index]} ${cell}`)).join(' · ');
+    return cells.map((cell, index) => (index === 0 ? cell : `${titles[index]} ${cell}`)).join(' · ');
   }
 
   /** @param {number} place */
