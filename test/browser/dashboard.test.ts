@@ -76,6 +76,18 @@ describe.skipIf(skipsBrowser)('the dashboard', () => {
     },
   );
 
+  test('the list needs no scrolling to the side on a phone, and is a table there', async () => {
+    const visitor = await browser.visitor({ width: 320, theme: 'light', hasScript: true });
+    const page = await openDashboard(api, visitor);
+    const frame = page.getByRole('region', { name: 'Monitors' });
+    expect(await frame.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    const row = page.getByRole('row').filter({ hasText: 'Monitor 7' });
+    expect(await row.getByRole('cell').count()).toBe(6);
+    await page.getByRole('columnheader', { name: 'State' }).getByRole('link').waitFor();
+    expect(await pageProblems(page)).toEqual([]);
+    await visitor.close();
+  });
+
   test('a name cannot add script or markup', async () => {
     const visitor = await browser.visitor();
     const page = await openDashboard(api, visitor);

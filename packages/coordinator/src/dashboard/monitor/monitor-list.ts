@@ -145,17 +145,17 @@ function monitorTable(
 ): Html {
   const order = query.get('sort') ?? 'state';
   const canSelect = hasScope('write');
-  return html`<div class="table-frame" role="region" tabindex="0" aria-label="Monitors"><table class="monitors">
-<thead><tr>${canSelect ? html`<td></td>` : NO_HTML}${heading('State', 'state', order, query)}${heading('Name', 'name', order, query)}
-<th scope="col">24 hours</th><th scope="col">90 days</th><th scope="col">Latency, p50</th>${heading('Since', '-since', order, query)}</tr></thead>
-<tbody>${monitors.map(
+  return html`<div class="table-frame" role="region" tabindex="0" aria-label="Monitors"><table class="monitors" role="table">
+<thead role="rowgroup"><tr role="row">${canSelect ? html`<td role="cell"></td>` : NO_HTML}${heading('State', 'state', order, query)}${heading('Name', 'name', order, query)}
+<th scope="col" role="columnheader">24 hours</th><th scope="col" role="columnheader">90 days</th><th scope="col" role="columnheader">Latency, p50</th>${heading('Since', '-since', order, query)}</tr></thead>
+<tbody role="rowgroup">${monitors.map(
     (monitor) =>
-      html`<tr>${canSelect ? tickCell(monitor) : NO_HTML}${cellsOf(monitor, { canOpen, now })}</tr>`,
+      html`<tr role="row">${canSelect ? tickCell(monitor) : NO_HTML}${cellsOf(monitor, { canOpen, now })}</tr>`,
   )}</tbody></table></div>`;
 }
 
 function tickCell({ id, name }: MonitorStateView): Html {
-  return html`<td class="tick"><input type="checkbox" name="${SELECTED}" value="${id}" aria-label="${`Tick ${name}`}"></td>`;
+  return html`<td class="tick" role="cell"><input type="checkbox" name="${SELECTED}" value="${id}" aria-label="${`Tick ${name}`}"></td>`;
 }
 
 function cellsOf(
@@ -165,10 +165,10 @@ function cellsOf(
   const { id, type, name, active, status, since, maintenance, mute, target, periodicity } = monitor;
   const { acknowledgement } = monitor;
   return html`
-<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${mute === null ? NO_HTML : html`<br>${mutedLabel()}`}${acknowledgement === null ? NO_HTML : html`<br>${acknowledgedLabel()}`}${active ? againstLabel(monitor, now) : NO_HTML}</td>
-<th scope="row">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}<span class="target soft small">${checkText(type, periodicity)}${target ?? ''}</span></th>
+<td class="state-cell" role="cell">${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${mute === null ? NO_HTML : html`<br>${mutedLabel()}`}${acknowledgement === null ? NO_HTML : html`<br>${acknowledgedLabel()}`}${active ? againstLabel(monitor, now) : NO_HTML}</td>
+<th scope="row" role="rowheader">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}<span class="target soft small">${checkText(type, periodicity)}${target ?? ''}</span></th>
 ${historyCells(monitor.history, now)}
-<td class="soft since">${since === null || !active ? NO_HTML : age(since, now)}</td>`;
+<td class="soft since" role="cell">${since === null || !active ? NO_HTML : age(since, now)}</td>`;
 }
 
 /** The type and the period of a monitor: `HTTP every 30s `. */
@@ -200,13 +200,13 @@ function disagreeingLabel(regions: readonly string[]): Html {
 
 /** The cells of a monitor's recent history: two uptimes with their bars, and the latency with its line. */
 function historyCells(history: MonitorStateView['history'], now: number): Html {
-  if (history === undefined) return html`<td></td><td></td><td></td>`;
+  if (history === undefined) return html`<td role="cell"></td><td role="cell"></td><td role="cell"></td>`;
   const { uptime_24h: day, uptime_90d: quarter, hours, days, latency, latencies } = history;
   const top = Math.max(1, ...latencies.map((value) => value ?? 0));
   const begun = begunWithin(history, now);
-  return html`<td class="recent">${percentText(day)}${barsOf(hours, 'hour')}</td>
-<td class="recent recent-days">${begun === null ? html`${percentText(quarter)}${barsOf(days, 'day')}` : html`<span class="soft">since ${dayOf(begun, now)}</span>`}</td>
-<td class="recent">${latencyText(latency)}${latency === null ? NO_HTML : sparkline(latencies, top)}</td>`;
+  return html`<td class="recent recent-hours" role="cell" data-label="24 hours">${percentText(day)}${barsOf(hours, 'hour')}</td>
+<td class="recent recent-days" role="cell" data-label="90 days">${begun === null ? html`${percentText(quarter)}${barsOf(days, 'day')}` : html`<span class="soft">since ${dayOf(begun, now)}</span>`}</td>
+<td class="recent" role="cell" data-label="Latency">${latencyText(latency)}${latency === null ? NO_HTML : sparkline(latencies, top)}</td>`;
 }
 
 /**
@@ -244,7 +244,7 @@ function heading(label: string, sort: OverviewOrder, order: string, query: URLSe
   const direction = order.startsWith('-') ? 'descending' : 'ascending';
   const turned = order === column ? `-${column}` : column;
   const next = column === 'state' ? null : isSorted ? turned : sort;
-  return html`<th scope="col"${isSorted ? html` aria-sort="${direction}"` : NO_HTML}><a id="sort-${column}" href="${pathWith('/', query, { sort: next, offset: null })}">${label}</a>${
+  return html`<th scope="col" role="columnheader"${isSorted ? html` aria-sort="${direction}"` : NO_HTML}><a id="sort-${column}" href="${pathWith('/', query, { sort: next, offset: null })}">${label}</a>${
     isSorted ? html` <span aria-hidden="true">${direction === 'ascending' ? '↑' : '↓'}</span>` : NO_HTML
   }</th>`;
 }
