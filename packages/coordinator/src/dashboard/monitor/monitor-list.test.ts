@@ -114,6 +114,6 @@ test('the list, the page and the warnings of a monitor show its notices while th
   const page = await session.get(`/monitors/${id}`);
   for (const warning of warnings) expect(page.text).toContain(`notice-warning">${warning}<`);
   expect((await session.get('/?name=partly')).text).toMatch(
-    /hosta-fra alone fails: began <time [^>]+>1 hour ago</,
+    /hosta-fra fails alone, first seen <time [^>]+>1 hour ago</,
   );
 });

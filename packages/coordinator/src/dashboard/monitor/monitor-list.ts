@@ -180,22 +180,27 @@ function checkText(type: string, periodicity: string | null): string {
 const MOST_REGIONS = 2;
 
 /**
- * Names the regions that fail alone, with the time since when, and
- * then the other regions whose newest vote differs from the status.
+ * Names the regions that fail alone, with the time when the first of them
+ * began, and then the other regions whose newest vote differs from the status.
  */
 function againstLabel({ disagreeing, failing_alone: alone }: MonitorStateView, now: number): Html {
-  const others = disagreeing.filter((region) => !alone.some((each) => each.region === region));
-  return html`${alone.map(
-    ({ region, since }) =>
-      html`<span class="against soft small">${region} alone fails: began ${age(since, now)}</span>`,
-  )}${disagreeingLabel(others)}`;
+  const failing = alone.map(({ region }) => region);
+  const others = disagreeing.filter((region) => !failing.includes(region));
+  const began = Math.min(...alone.map(({ since }) => since));
+  return html`${
+    failing.length === 0
+      ? NO_HTML
+      : html`<span class="against soft small">${namesOf(failing)} ${failing.length === 1 ? 'fails' : 'fail'} alone, first seen ${age(began, now)}</span>`
+  }${
+    others.length === 0
+      ? NO_HTML
+      : html`<span class="against soft small">${namesOf(others)} ${others.length === 1 ? 'disagrees' : 'disagree'}</span>`
+  }`;
 }
 
-function disagreeingLabel(regions: readonly string[]): Html {
-  if (regions.length === 0) return NO_HTML;
+function namesOf(regions: readonly string[]): string {
   const more = regions.length - MOST_REGIONS;
-  const named = regions.slice(0, MOST_REGIONS).join(', ');
-  return html`<span class="against soft small">${named}${more > 0 ? ` and ${more} more` : ''} ${regions.length === 1 ? 'disagrees' : 'disagree'}</span>`;
+  return `${regions.slice(0, MOST_REGIONS).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /** The cells of a monitor's recent history: two uptimes with their bars, and the latency with its line. */
