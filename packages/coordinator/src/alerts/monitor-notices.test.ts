@@ -1,6 +1,7 @@
 import { type Alert, alert as alertSchema } from '@svc/shared/channels/alert.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../../test/support/configured-store.ts';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
@@ -8,7 +9,7 @@ import { TEST_IDS } from '../../../../test/support/test-ids.ts';
 import { electableRegions } from '../checks/batch-evaluation.ts';
 import { Secrets } from '../store/declaration/secrets.ts';
 import { StoreError } from '../store/errors.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Transaction } from '../store/store.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
 import { ONLY_SHARD } from '../verdict/shard.ts';
 import { contentOf, plainText } from './content.ts';
@@ -19,6 +20,8 @@ import { MonitorNotices } from './monitor-notices.ts';
 const [A, B, C] = THREE as [Region, Region, Region];
 const MINUTE = 60_000;
 const PERIOD = 5 * MINUTE;
+/** For how long a region must fail alone, ms. */
+const AFTER = 30 * MINUTE;
 const MAIL = 10;
 const CHAT = 11;
 const WEBHOOK = 12;
@@ -29,7 +32,9 @@ let notices: MonitorNotices;
 /** What happens to the next transactions of the watch: its answer, or the whole transaction, is lost. */
 let lost: ('answer' | 'all')[];
 
-beforeEach(async () => {
+beforeEach(opened);
+
+async function opened(): Promise<void> {
   it = await Recording.open();
   lost = [];
   await declare(1);
@@ -39,7 +44,7 @@ beforeEach(async () => {
   await it.channel(PAGER, 'incident_a', [1]);
   it.recorder.endResumption();
   watch();
-});
+}
 
 afterEach(async () => {
   await notices.stop();
@@ -60,7 +65,7 @@ function watch(): void {
     clock: it.clock,
     slotClock: it.slotClock,
     log: silentLog,
-    regionAfterMs: 30 * MINUTE,
+    regionAfterMs: AFTER,
     electable: () => electableRegions(it.presence),
     isHeld: (monitorId) => it.recorder.holdsAlerts(monitorId),
     onQueued: () => {},
@@ -75,9 +80,9 @@ function lossy(store: Store): Store {
     async transaction(work) {
       const loss = lost.shift();
       if (loss === 'all') throw new StoreError('store-busy', 'lost');
-      const done = await store.transaction(
-        loss === 'answer' ? (tx) => work({ ...tx, onCommit: () => {} }) : work,
-      );
+      const unheard = (tx: Transaction) =>
+        work({ db: tx.db, runEach: tx.runEach.bind(tx), query: tx.query.bind(tx), onCommit: () => {} });
+      const done = await store.transaction(loss === 'answer' ? unheard : work);
       if (loss === 'answer') throw new StoreError('store-unanswered', 'lost');
       return done;
     },
@@ -432,3 +437,153 @@ describe('missing data', () => {
     expect(await told()).toEqual([NO_DATA, 'No data: Shop 4']);
   });
 });
+
+/* Random courses of three regions, with kills and lost transactions, judged by what the notices promise. */
+
+const OUTCOMES = ['passed', 'degraded', 'failed', 'silent'] as const;
+type Reported = (typeof OUTCOMES)[number];
+type Step = {
+  /** For how many periods the regions go on like this. */
+  readonly periods: number;
+  readonly of: readonly [Reported, Reported, Reported];
+  readonly event: 'nothing' | 'kill' | 'lost' | 'unanswered' | 'mute' | 'unmute' | 'pause' | 'resume';
+};
+
+const reported = (failing: number, passing: number) =>
+  fc.oneof(
+    { weight: passing, arbitrary: fc.constant('passed' as const) },
+    { weight: failing, arbitrary: fc.constant('failed' as const) },
+    { weight: 1, arbitrary: fc.constantFrom(...OUTCOMES) },
+  );
+const step: fc.Arbitrary<Step> = fc.record({
+  periods: fc.integer({ min: 1, max: 5 }),
+  of: fc.tuple(reported(6, 2), reported(1, 8), reported(1, 8)),
+  event: fc.constantFrom(
+    ...(['nothing', 'nothing', 'kill', 'lost', 'unanswered', 'mute', 'unmute', 'pause', 'resume'] as const),
+  ),
+});
+
+/** What has been seen of a region: its newest slots, epoch ms; 0: none. */
+type Seen = { last: Reported; lastAt: number; failedSince: number; notFailedAt: number };
+
+/**
+ * The promises about regions of one monitor, in words of what is reported and which status it has. It knows neither votes nor
+ * the code of notices.
+ */
+class Promises {
+  readonly #seen = new Map<Region, Seen>();
+  readonly #open = new Set<Region>();
+  readonly told: string[] = [];
+
+  report(region: Region, outcome: Reported, at: number): void {
+    if (outcome === 'silent') return;
+    const before = this.#seen.get(region) ?? { last: outcome, lastAt: 0, failedSince: 0, notFailedAt: 0 };
+    const isFailure = outcome === 'failed';
+    // A region that was silent for so long has not failed meanwhile.
+    const goesOn = before.failedSince > 0 && at - before.lastAt < 3 * PERIOD;
+    const failedSince = !isFailure ? 0 : goesOn ? before.failedSince : at;
+    const notFailedAt = isFailure ? before.notFailedAt : at;
+    this.#seen.set(region, { last: outcome, lastAt: at, failedSince, notFailedAt });
+  }
+
+  /** The notices of regions that are open now must follow from what was seen. */
+  judge(open: ReadonlySet<Region>, status: string, since: number, now: number, isHeld: boolean): void {
+    const fresh = [...this.#seen].filter(([, { lastAt }]) => now - lastAt < 3 * PERIOD);
+    const failing = fresh.filter(([, { last }]) => last === 'failed').length;
+    for (const region of THREE) {
+      const seen = this.#seen.get(region) ?? { last: 'passed', lastAt: 0, failedSince: 0, notFailedAt: 0 };
+      const isFresh = now - seen.lastAt < 3 * PERIOD;
+      // A vote counts up to the instant of its expiry.
+      const mayFail = now - seen.lastAt <= 3 * PERIOD && seen.last === 'failed' && status === 'active';
+      const fails = isFresh && mayFail;
+      const lasts = (from: number) => now - Math.max(from, since);
+      const where = `${region} at ${new Date(now).toISOString()}`;
+      if (open.has(region) && !this.#open.has(region)) {
+        expect(mayFail && !isHeld && lasts(seen.notFailedAt) >= AFTER, `${where} began too early`).toBe(true);
+        this.told.push(`Region ${region} fails: Shop 1`);
+      }
+      if (!open.has(region)) {
+        const isDue = fails && !isHeld && failing === 1 && fresh.length === 3;
+        expect(isDue && lasts(seen.failedSince) >= AFTER + 30_000, `${where} was not told`).toBe(false);
+      }
+      if (this.#open.has(region) && !open.has(region)) {
+        const works = isFresh && seen.last !== 'failed';
+        if (status === 'active' && works) this.told.push(`Region ${region} works again: Shop 1`);
+        else expect(status, `${where} ended`).not.toBe('active');
+      }
+      if (this.#open.has(region) && open.has(region) && !isHeld) {
+        expect(['error', 'degraded'], `${where} goes on`).not.toContain(status);
+        expect(status === 'active' && isFresh && seen.last !== 'failed', `${where} goes on`).toBe(false);
+      }
+    }
+    this.#open.clear();
+    for (const region of open) this.#open.add(region);
+  }
+
+  /** The monitor was paused: all notices end without a word. */
+  paused(): void {
+    this.#open.clear();
+    this.#seen.clear();
+  }
+}
+
+test('in any course of events, each notice begins once, when it is due, and ends once', async () => {
+  await fc.assert(
+    fc
+      .asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), async (steps) => {
+        const promises = new Promises();
+        let isMuted = false;
+        await periods(1, ALL);
+        const began = it.clock.wall() - PERIOD;
+        for (const region of THREE) promises.report(region, 'passed', began);
+        for (const { periods: count, of, event } of steps) {
+          for (let period = 0; period < count; period += 1) {
+            const at = it.clock.wall();
+            const outcomes = Object.fromEntries(THREE.map((region, index) => [region, of[index]] as const));
+            const isActive = it.monitors.get(1)?.active === true;
+            if (isActive)
+              for (const region of THREE) promises.report(region, outcomes[region] ?? 'silent', at);
+            const spoken = Object.entries(outcomes).filter(([, outcome]) => outcome !== 'silent');
+            await periods(1, Object.fromEntries(spoken) as Partial<Record<Region, Outcome>>);
+            const rows = (await open()).filter(({ region }) => region !== '');
+            const since = it.states.get(1)?.since ?? 0;
+            const status = it.status(1) ?? 'unknown';
+            promises.judge(
+              new Set(rows.map(({ region }) => region as Region)),
+              status,
+              since,
+              it.clock.wall(),
+              isMuted,
+            );
+          }
+          if (event === 'kill') await kill();
+          if (event === 'lost') lost.push('all');
+          if (event === 'unanswered') lost.push('answer');
+          if (event === 'mute' || event === 'unmute') {
+            isMuted = event === 'mute';
+            await it.mute(1, isMuted ? it.clock.wall() + 1_000 * PERIOD : null);
+          }
+          if (event === 'pause' || event === 'resume') {
+            const active = event === 'resume';
+            if ((it.monitors.get(1)?.active === true) === active) continue;
+            await declare(1, { active, activatedAt: it.clock.wall() });
+            await pass(10_000 - (it.clock.wall() % 10_000));
+            await pass(20_000);
+            if (!active) promises.paused();
+          }
+        }
+        const said = (channel: number) =>
+          told(channel).then((all) => all.filter((each) => each.startsWith('Region')));
+        expect(await said(MAIL)).toEqual(promises.told);
+        expect(await said(CHAT)).toEqual(promises.told);
+      })
+      .beforeEach(reopen),
+    { numRuns: Number(process.env.WORLDS ?? 6) },
+  );
+});
+
+async function reopen(): Promise<void> {
+  await notices.stop();
+  await it.dispose();
+  await opened();
+}
