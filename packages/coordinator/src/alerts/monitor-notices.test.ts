@@ -12,6 +12,7 @@ import { StoreError } from '../store/errors.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
 import { ONLY_SHARD } from '../verdict/shard.ts';
+import { newState } from '../verdict/state.ts';
 import { contentOf, plainText } from './content.ts';
 import { MonitorNotices } from './monitor-notices.ts';
 
@@ -297,6 +298,38 @@ describe('a region that fails alone', () => {
     await periods(1, ALL);
     expect(await told()).toEqual([FAILS, WORKS]);
     expect(await told(CHAT)).toEqual([FAILS, WORKS]);
+  });
+
+  test('2,500 monitors that one region cannot reach are told of in one look', async () => {
+    const ids = Array.from({ length: 2_500 }, (_, index) => index + 2);
+    await it.store.transaction(async (tx) => {
+      await tx.runEach(
+        `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
+          updated_at) VALUES (?, 1, 'http', 'Shop', 1, '{}', 0, 0, 0) ON CONFLICT DO NOTHING`,
+        ids.map((id) => [id]),
+      );
+      const states =
+        "INSERT INTO monitor_states (monitor_id, status, since, reason) VALUES (?, 'active', 1, ?)";
+      await tx.runEach(`${states} ON CONFLICT (monitor_id) DO UPDATE SET status = 'active', since = 1`, [
+        ...ids.map((id) => [id, 'minority-failed'] as const),
+      ]);
+    });
+    await periods(1, ALONE);
+    const votes = it.states.get(1)?.votes.map((vote) => {
+      return { ...vote, failedSince: vote.failedSince === null ? null : 1, expiresAt: Number.MAX_VALUE };
+    });
+    for (const id of ids) {
+      it.monitors.set(liveMonitor(id));
+      const state = {
+        ...newState(id, 1),
+        status: 'active',
+        reason: 'minority-failed',
+        votes: votes ?? [],
+      } as const;
+      it.states.set({ ...state, entered: it.states.get(1)?.entered ?? 0, open: [] });
+    }
+    await pass(10_000);
+    expect(await open()).toHaveLength(2_500);
   });
 
   test('a database that has lost its last commits tells under the same ids', async () => {

@@ -19,7 +19,6 @@ import type { Store, Transaction } from '../store/store.ts';
 import type { DerivedIds } from '../verdict/derived-ids.ts';
 import type { LiveMonitor, LiveMonitors, MonitorStatus } from '../verdict/monitor.ts';
 import {
-  hadTimeForData,
   type MonitorNotice,
   mayBegin,
   type NoticeChange,
@@ -35,6 +34,11 @@ import { HUMAN_KINDS } from './registry.ts';
 const LOOK_EVERY_MS = 10_000;
 /** Maximum number of notices that one transaction begins or ends. */
 const NOTICES_PER_TRANSACTION = 100;
+/**
+ * Maximum number of changes that one walk over the states finds. Making the messages of so many takes some 10 ms. Another
+ * walk follows at once.
+ */
+const NOTICES_PER_WALK = 1_000;
 
 export type MonitorNoticesParts = {
   readonly shard: Shard;
@@ -60,7 +64,6 @@ type Beginning = {
   readonly is: 'begun';
   readonly notice: Omit<StoredNotice, 'told'>;
   readonly alert: Alert;
-  readonly monitor: LiveMonitor;
   readonly status: MonitorStatus;
   /** Epoch ms. */
   readonly statusSince: number;
@@ -131,16 +134,37 @@ export class MonitorNotices {
         await storedNotices(this.#parts.store, this.#parts.shard),
         ({ monitorId }) => monitorId,
       );
-      const due = await this.#withoutOwnOutages(this.#changesDue(this.#open));
-      for (let start = 0; start < due.length && !this.#isStopped; start += NOTICES_PER_TRANSACTION) {
-        const some = due.slice(start, start + NOTICES_PER_TRANSACTION);
-        await this.#parts.store.transaction((tx) => this.#storeChanges(tx, some));
+      await this.#findSilence();
+      for (let isMore = true; isMore && !this.#isStopped; ) {
+        const due = this.#changesDue(this.#open);
+        let stored = 0;
+        for (let start = 0; start < due.length && !this.#isStopped; start += NOTICES_PER_TRANSACTION) {
+          const some = due.slice(start, start + NOTICES_PER_TRANSACTION);
+          stored += await this.#parts.store.transaction((tx) => this.#storeChanges(tx, some));
+        }
+        isMore = due.length >= NOTICES_PER_WALK && stored > 0;
       }
     } catch (error) {
       // A commit whose answer was lost may have stored the changes.
       this.#open = null;
       this.#parts.log.error({ error: messageOf(error) }, 'notices about monitors failed: svc tries again');
     }
+  }
+
+  /**
+   * Notes the workspaces most of whose monitors have no data now. The store is asked only
+   * about workspaces with a monitor that has had none for long.
+   */
+  async #findSilence(): Promise<void> {
+    const { store, states, monitors, slotClock, regionAfterMs } = this.#parts;
+    const moment = { slotNow: slotClock.now(), regionAfterMs };
+    const asked = new Set<number>();
+    for (const state of states.values()) {
+      if (state.status !== 'unknown' || !mayBegin(state, monitors, moment)) continue;
+      const monitor = monitors.get(state.id);
+      if (monitor !== undefined) asked.add(monitor.workspaceId);
+    }
+    for (const id of await silentWorkspaces(store, asked)) this.#silentAt.set(id, moment.slotNow);
   }
 
   #changesDue(open: ReadonlyMap<number, readonly StoredNotice[]>): DueChange[] {
@@ -151,17 +175,21 @@ export class MonitorNotices {
       now: clock.monotonic() + slotClock.jumpedMs,
       electable: electable(),
       regionAfterMs,
+      workingSince: (workspaceId) => Math.max(this.#startedAt, this.#silentAt.get(workspaceId) ?? 0),
+      isHeld,
     };
     const due: DueChange[] = [];
     const judge = (id: number, state: Readonly<MonitorState> | undefined) => {
       const monitor = monitors.get(id);
-      const changes = noticeChanges(state, monitor, open.get(id) ?? [], isHeld(id), moment);
+      const changes = noticeChanges(state, monitor, open.get(id) ?? [], moment);
       for (const change of changes) due.push(this.#dueOf(change, monitor, state, slotNow));
     };
-    for (const state of states.values()) if (mayBegin(state)) judge(state.id, state);
     for (const id of open.keys()) {
-      const state = states.get(id);
-      if (state === undefined || !mayBegin(state)) judge(id, state);
+      if (due.length < NOTICES_PER_WALK) judge(id, states.get(id));
+    }
+    for (const state of states.values()) {
+      if (due.length >= NOTICES_PER_WALK) break;
+      if (mayBegin(state, monitors, moment) && !open.has(state.id)) judge(state.id, state);
     }
     return due;
   }
@@ -186,28 +214,11 @@ export class MonitorNotices {
     const stored = { ...notice, key: this.#parts.ids.noticeKey(monitorId, region, since) };
     const { status, since: statusSince } = state;
     const alert = noticeAlert(stored, { is, monitor, state, votes, at });
-    return { is, notice: stored, alert, monitor, status, statusSince };
+    return { is, notice: stored, alert, status, statusSince };
   }
 
-  /**
-   * Leaves out notices that data is missing if svc itself may be the cause: most monitors of the
-   * workspace have no data, or had none until shortly before, or this leadership has just started.
-   */
-  async #withoutOwnOutages(due: readonly DueChange[]): Promise<readonly DueChange[]> {
-    const asked = new Set(due.filter(isOfData).map(({ monitor }) => monitor.workspaceId));
-    if (asked.size === 0) return due;
-    const silent = await silentWorkspaces(this.#parts.store, asked);
-    const now = this.#parts.slotClock.now();
-    for (const id of silent) this.#silentAt.set(id, now);
-    return due.filter((change) => {
-      if (!isOfData(change)) return true;
-      const { monitor } = change;
-      const workingSince = Math.max(this.#startedAt, this.#silentAt.get(monitor.workspaceId) ?? 0);
-      return hadTimeForData(monitor, now - workingSince);
-    });
-  }
-
-  async #storeChanges(tx: Transaction, due: readonly DueChange[]): Promise<void> {
+  /** Returns how many of the changes are stored. The others do not hold any more. */
+  async #storeChanges(tx: Transaction, due: readonly DueChange[]): Promise<number> {
     const { secrets, onQueued } = this.#parts;
     const monitorIds = [...new Set(due.map(({ notice }) => notice.monitorId))];
     const receivers = await noticeReceivers(tx, monitorIds, HUMAN_KINDS);
@@ -234,6 +245,7 @@ export class MonitorNotices {
         if (areBegun[index]) this.#replaceOpen(notice, notice);
       });
     });
+    return [...areBegun, ...areEnded].filter((isStored) => isStored).length;
   }
 
   #deliveries({ monitorId, key, told }: StoredNotice, alert: Alert) {
@@ -250,11 +262,6 @@ export class MonitorNotices {
     if (next.length === 0) this.#open?.delete(monitorId);
     else this.#open?.set(monitorId, next);
   }
-}
-
-/** Whether the change begins a notice about missing data. */
-function isOfData(change: DueChange): change is Beginning {
-  return change.is === 'begun' && change.notice.region === null;
 }
 
 type Receivers = ReadonlyMap<number, readonly NoticeReceiver[]>;

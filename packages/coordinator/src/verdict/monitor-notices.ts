@@ -44,57 +44,81 @@ export type NoticeMoment = {
   readonly electable: RegionSet;
   /** For how long a region must fail alone, ms. */
   readonly regionAfterMs: number;
+  /**
+   * Since when svc has been able to get data of the workspace, epoch ms on the slots' clock: since the start of
+   * the leadership, or since most monitors of the workspace had data again.
+   */
+  readonly workingSince: (workspaceId: number) => number;
+  /** Whether announcements about the monitor are held. */
+  readonly isHeld: (monitorId: number) => boolean;
 };
 
 /**
- * Whether {@link noticeChanges} can find a beginning for this state. A look at all monitors calls it first,
- * because it is fast.
+ * Whether a notice about the monitor may begin, except for what {@link noticeChanges} alone looks at: holds, the
+ * electorate, and how long svc has worked. A look at all monitors calls this first, because it is fast.
  */
-export function mayBegin({ status, reason }: Readonly<MonitorState>): boolean {
-  return status === 'unknown' || (status === 'active' && reason === 'minority-failed');
+export function mayBegin(
+  { id, status, reason, since }: Readonly<MonitorState>,
+  monitors: { get(id: number): LiveMonitor | undefined },
+  { slotNow, regionAfterMs }: Pick<NoticeMoment, 'slotNow' | 'regionAfterMs'>,
+): boolean {
+  // Most states end here. A lookup of the monitor would take most of the time of a look.
+  if (status !== 'unknown' && (status !== 'active' || reason !== 'minority-failed')) return false;
+  const monitor = monitors.get(id);
+  if (monitor?.active !== true) return false;
+  const lastedMs = slotNow - Math.max(since, monitor.activatedAt);
+  return status === 'unknown' ? lastedMs > noDataAfterMs(monitor) : lastedMs >= regionAfterMs;
+}
+
+/** How long the status must be `unknown` before people are told, ms. */
+function noDataAfterMs({ periodMs }: LiveMonitor): number {
+  return Math.max(3 * periodMs, NO_DATA_MS);
 }
 
 /**
- * Returns the changes of the notices of one monitor that are due.
+ * Returns the changes of the notices of one monitor that are due. While
+ * announcements about the monitor are held, no notice begins, and none is over.
  *
  * @param state   undefined: the monitor has no state, or was removed
  * @param monitor undefined: the monitor was removed
  * @param open    the notices of this monitor that have begun
- * @param isHeld  whether announcements about the monitor are
- *   held. While they are held, no notice begins, and none is over
  */
 export function noticeChanges<N extends MonitorNotice>(
   state: Readonly<MonitorState> | undefined,
   monitor: LiveMonitor | undefined,
   open: readonly N[],
-  isHeld: boolean,
   moment: NoticeMoment,
 ): NoticeChange<N>[] {
   if (state === undefined || monitor === undefined || !monitor.active) {
     return open.map((notice) => ({ is: 'dropped', notice }));
   }
-  if (isHeld) return [];
-  const { now, electable } = moment;
+  const withoutData = dueWithoutData(state, monitor, moment);
+  // In an outage of svc itself, this is so for each monitor.
+  if (state.status === 'unknown' && withoutData.length === 0 && open.length === 0) return [];
   const declared = monitor.regions === null ? null : regionSet(monitor.regions);
-  const electorate = electorateOf(declared, electable, state.entered);
-  const votes = state.votes.filter((vote) => isCounted(vote, electorate, now));
-  const ends = open.flatMap((notice): NoticeChange<N>[] => {
-    const { region } = notice;
-    if (region === null) return state.status === 'unknown' ? [] : [{ is: 'over', notice, votes }];
-    if (state.status === 'error' || state.status === 'degraded') return [{ is: 'dropped', notice }];
-    if ((electorate & bitOf(region)) === 0) return [{ is: 'dropped', notice }];
-    // A region that has stopped reporting neither fails nor works.
-    const isOver = votes.some((vote) => vote.region === region && vote.outcome !== 'failed');
-    return isOver ? [{ is: 'over', notice, votes }] : [];
-  });
-  const due =
-    state.status === 'unknown'
-      ? dueWithoutData(state, monitor, moment)
-      : dueRegions(state, monitor, votes, moment);
-  const begun = due
+  const electorate = electorateOf(declared, moment.electable, state.entered);
+  const votes = state.votes.filter((vote) => isCounted(vote, electorate, moment.now));
+  const begun = [...withoutData, ...dueRegions(state, monitor, votes, moment)]
     .filter(({ region }) => !open.some((notice) => notice.region === region))
     .map((notice) => ({ is: 'begun', notice, votes }) as const);
-  return [...ends, ...begun];
+  const changes = [...open.flatMap((notice) => endOf(notice, state, electorate, votes)), ...begun];
+  return changes.length > 0 && moment.isHeld(state.id) ? [] : changes;
+}
+
+/** The end of a notice, as a list: empty if it goes on. */
+function endOf<N extends MonitorNotice>(
+  notice: N,
+  { status }: Readonly<MonitorState>,
+  electorate: RegionSet,
+  votes: readonly Vote[],
+): NoticeChange<N>[] {
+  const { region } = notice;
+  if (region === null) return status === 'unknown' ? [] : [{ is: 'over', notice, votes }];
+  if (status === 'error' || status === 'degraded') return [{ is: 'dropped', notice }];
+  if ((electorate & bitOf(region)) === 0) return [{ is: 'dropped', notice }];
+  // A region that has stopped reporting neither fails nor works.
+  const isOver = votes.some((vote) => vote.region === region && vote.outcome !== 'failed');
+  return isOver ? [{ is: 'over', notice, votes }] : [];
 }
 
 /** The notices about regions that have failed alone for long enough. */
@@ -113,23 +137,19 @@ function dueRegions(
     .filter(({ since }) => slotNow - since >= regionAfterMs);
 }
 
-/** The notice about missing data, if it is due. */
-function dueWithoutData(
-  { id: monitorId, since: unknownSince }: Readonly<MonitorState>,
-  { activatedAt, periodMs }: LiveMonitor,
-  { slotNow }: NoticeMoment,
-): MonitorNotice[] {
-  const since = Math.max(unknownSince, activatedAt);
-  return slotNow - since > Math.max(3 * periodMs, NO_DATA_MS) ? [{ monitorId, region: null, since }] : [];
-}
-
 /**
- * Whether svc has worked for as long as a vote of the monitor counts, so that new data had time
- * to arrive. Before that, an outage of svc itself may be why data is missing, and nobody is told.
- *
- * @param workingMs how long svc has been able to get data: since the start of
- *   the leadership, or since most monitors of the workspace had data again
+ * The notice about missing data, if it is due. There is none until svc has worked for as long as a vote of the
+ * monitor counts: new data had no time to arrive after an outage of svc itself.
  */
-export function hadTimeForData({ periodMs, longestCheckMs }: LiveMonitor, workingMs: number): boolean {
-  return workingMs >= freshForMs(periodMs, longestCheckMs);
+function dueWithoutData(
+  { id: monitorId, status, since: unknownSince }: Readonly<MonitorState>,
+  monitor: LiveMonitor,
+  { slotNow, workingSince }: NoticeMoment,
+): MonitorNotice[] {
+  if (status !== 'unknown') return [];
+  const { workspaceId, periodMs, longestCheckMs } = monitor;
+  const since = Math.max(unknownSince, monitor.activatedAt);
+  if (slotNow - since <= noDataAfterMs(monitor)) return [];
+  if (slotNow - workingSince(workspaceId) < freshForMs(periodMs, longestCheckMs)) return [];
+  return [{ monitorId, region: null, since }];
 }
