@@ -110,6 +110,7 @@ const KINDS: readonly Kind[] = [
         ...body,
         name: 'Ops',
         group_alerts: false,
+        remind_every: '1h',
         monitor_ids: [await aMonitor(), await aMonitor()],
       },
       changed: { name: 'Night shift' },

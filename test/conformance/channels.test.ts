@@ -7,6 +7,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import type { Case } from './channels/case.ts';
 import { CASES, type PostingKind } from './channels/cases.ts';
 import { NOTICES } from './channels/notices.ts';
+import { REMINDERS } from './channels/reminders.ts';
 
 let receiver: Receiver;
 
@@ -90,12 +91,15 @@ function keepsItsPromises<K extends PostingKind>(kind: K): void {
     },
   );
 
-  test.runIf(HUMAN_KINDS.includes(kind)).each(NOTICES)('a notice goes out: %s', async (title, alert) => {
-    takeAll();
-    expect(await send(alert)).toMatchObject({ outcome: 'delivered' });
-    const [request] = await receiver.received(1);
-    const text = decodeURIComponent(request?.text ?? '').replaceAll('+', ' ');
-    // Media that cannot show the quotes or the picture of the name have others in their place.
-    expect(text).toContain(title.slice(0, title.indexOf('Shop')));
-  });
+  test.runIf(HUMAN_KINDS.includes(kind)).each([...NOTICES, ...REMINDERS])(
+    'it goes out: %s',
+    async (title, alert) => {
+      takeAll();
+      expect(await send(alert)).toMatchObject({ outcome: 'delivered' });
+      const [request] = await receiver.received(1);
+      const text = decodeURIComponent(request?.text ?? '').replaceAll('+', ' ');
+      // Media that cannot show the quotes or the picture of the name have others in their place.
+      expect(text).toContain(title.slice(0, title.indexOf('Shop')));
+    },
+  );
 }

@@ -11,6 +11,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { TEST_AUTHORITY } from '../support/tls/certificates.ts';
 import { MailServer, type MailStep } from '../support/vendors/smtp.ts';
 import { NOTICES } from './channels/notices.ts';
+import { REMINDERS } from './channels/reminders.ts';
 import { SHOWN_ALERT } from './channels/shown-alert.ts';
 
 /* The promises of all kinds, for the one kind that does not send over HTTP. */
@@ -215,7 +216,7 @@ test('the page shows what is sent', async () => {
   expect(shown).toBe(`${lines.join('\n')}\n\n${text}`);
 });
 
-test.each(NOTICES)('%s', async (title, alert) => {
+test.each([...NOTICES, ...REMINDERS])('%s', async (title, alert) => {
   expect(await send(alert)).toMatchObject({ outcome: 'delivered' });
   const [mail] = server.mails;
   expect(mail?.parsed.headers.get('subject')).toBe(title);

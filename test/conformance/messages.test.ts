@@ -7,6 +7,7 @@ import { FULL_ALERT, loopbackSender, PUBLIC_URL, sendContext } from '../support/
 import { serveVendor, type VendorServer } from '../support/vendors/serve.ts';
 import { MESSAGE_VENDORS, type MessageKind, type MessageVendor } from './channels/message-vendors.ts';
 import { NOTICES } from './channels/notices.ts';
+import { REMINDERS } from './channels/reminders.ts';
 
 /*
  * Tests what people see of an alert. Each kind sends, through the function that production calls, to a fake
@@ -175,7 +176,7 @@ function showsAlerts<K extends MessageKind>(kind: K): void {
     expect(mentions).toEqual([]);
   });
 
-  test.each(NOTICES)('%s', async (title, alert) => {
+  test.each([...NOTICES, ...REMINDERS])('%s', async (title, alert) => {
     const { text, mentions } = await shownOf(alert);
     const lines = plainText(contentOf(alert, PUBLIC_URL)).split('\n').slice(0, -1);
     expect(lines[0]).toBe(title);

@@ -55,6 +55,7 @@ function channel(provider_type: 'push_a' | 'webhook', settings: object): Promise
     monitor_ids: [],
     group_alerts: true,
     notify_unknown: true,
+    remind_every: null,
     settings,
   };
   return configuration.transaction({ workspaceId, actor: 'api' }, (change) =>

@@ -85,6 +85,7 @@ test('shards are led evenly, and no result and no alert is lost or doubled when 
     webhook: { endpoint: hook.url },
     group_alerts: false,
     notify_unknown: true,
+    remind_every: null,
     monitor_ids: ids,
   });
   await Promise.all([untilAll(first, 'active'), untilAll(second, 'active')]);

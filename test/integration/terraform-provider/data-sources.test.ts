@@ -51,7 +51,9 @@ test('they have the attributes of the format, and no others', () => {
     ],
     svc_notification: [
       'id required',
-      ...computed('name provider_type group_alerts notify_unknown monitor_ids created_at updated_at'),
+      ...computed(
+        'name provider_type group_alerts notify_unknown remind_every monitor_ids created_at updated_at',
+      ),
     ].sort(),
     svc_status_page: [
       'id required',

@@ -97,6 +97,7 @@ export const SAMPLES: readonly Sample[] = [
         monitor_ids: [[monitor('http'), monitor('dns')], [monitor('tcp')], []],
         group_alerts: [false, true],
         notify_unknown: [false, true],
+        remind_every: ['30m', '1d'],
         [channel]: channelValues(CHANNEL_SAMPLES[channel]) as unknown as [unknown, unknown],
       },
     }),

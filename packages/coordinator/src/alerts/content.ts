@@ -57,6 +57,13 @@ const STATUS_WORDS: Readonly<Record<AlertStatus, string>> = {
   recovered: 'Recovered',
 };
 
+/** The words of reminders. There is no reminder of a recovery. */
+const STILL_WORDS: Readonly<Record<AlertStatus, string>> = {
+  error: 'Still failing',
+  degraded: 'Still degraded',
+  recovered: 'Recovered',
+};
+
 const CLOSURE_WORDS: Readonly<Record<Closure, string>> = {
   'monitor-deleted': 'the monitor was deleted',
   'monitor-deactivated': 'the monitor was deactivated',
@@ -75,7 +82,8 @@ export function contentOf(alert: Alert, publicUrl: string): Content {
   const page = { link: `${base}monitors/${monitor.id}`, linkText: 'Open the monitor' };
   if (alert.group !== undefined) {
     const { title, facts } = groupContent(alert.group);
-    return { status, title, facts: [...facts, ...delayFacts(alert)], ...home };
+    const still = alert.reminder === undefined ? '' : 'Reminder: ';
+    return { status, title: `${still}${title}`, facts: [...facts, ...delayFacts(alert)], ...home };
   }
   if (notice !== undefined) {
     const { title, facts } = noticeContent(notice);
@@ -87,8 +95,14 @@ export function contentOf(alert: Alert, publicUrl: string): Content {
   const word = alert.closure === undefined ? STATUS_WORDS[status] : 'Closed';
   return {
     status,
-    title: `${word}: ${name}`,
-    facts: [...problemFacts(alert), ...placeFacts(alert), ...timeFacts(alert), ...delayFacts(alert)],
+    title: `${alert.reminder === undefined ? word : STILL_WORDS[status]}: ${name}`,
+    facts: [
+      ...lastsFacts(alert),
+      ...problemFacts(alert),
+      ...placeFacts(alert),
+      ...timeFacts(alert),
+      ...delayFacts(alert),
+    ],
     // The page of the incident has the button that acknowledges it.
     ...(status === 'recovered' ? page : { link: `${page.link}/incident`, linkText: 'Open the incident' }),
   };
@@ -151,6 +165,10 @@ function othersFact(others: number): Fact {
 
 function delayFacts({ delayedMs }: Alert): Fact[] {
   return delayedMs === undefined ? [] : [fact('Delayed', `sent ${durationText(delayedMs)} late`)];
+}
+
+function lastsFacts({ reminder }: Alert): Fact[] {
+  return reminder === undefined ? [] : [fact('Lasts', durationText(reminder.lastsMs))];
 }
 
 /** Facts about the failure and the latency, and about the reason why an incident was closed. */

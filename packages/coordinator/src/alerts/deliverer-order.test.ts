@@ -101,6 +101,7 @@ async function deliverAll(
           monitor_ids: [],
           group_alerts: true,
           notify_unknown: true,
+          remind_every: null,
           settings,
         }),
       );

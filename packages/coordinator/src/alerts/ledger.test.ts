@@ -29,6 +29,7 @@ async function queued(count: number): Promise<void> {
     monitor_ids: [],
     group_alerts: true,
     notify_unknown: true,
+    remind_every: null,
     settings,
   };
   const notificationId = await configuration.transaction({ workspaceId, actor: 'api' }, (change) =>

@@ -110,7 +110,9 @@ export function leftOutStep(
   }
   if (alert === null || channel.facts === null) return null;
   const { status } = alert;
-  const superseded = supersededBy({ ...delivery, status, isReplayed, ageMs: moment.ageMs }, channel.facts);
+  const isReminder = alert.reminder !== undefined;
+  const waiting = { ...delivery, status, isReminder, isReplayed, ageMs: moment.ageMs };
+  const superseded = supersededBy(waiting, channel.facts);
   if (superseded === null) return null;
   const mayHaveArrived = superseded !== 'never-announced' && id <= moment.lastIdBefore;
   return ended(delivery, 'superseded', SUPERSEDED[superseded], mayHaveArrived);

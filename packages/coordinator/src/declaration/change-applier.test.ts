@@ -104,6 +104,7 @@ function channel(...monitorIds: number[]) {
     monitor_ids: monitorIds.map(String),
     group_alerts: true,
     notify_unknown: true,
+    remind_every: null,
     settings: { endpoint: 'https://example.com/hook', headers: [] },
   };
 }

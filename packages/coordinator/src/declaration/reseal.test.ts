@@ -87,6 +87,7 @@ test('addresses of alerts in the ledger are encrypted under the new key', async 
         monitor_ids: [],
         group_alerts: true,
         notify_unknown: true,
+        remind_every: null,
         settings: { endpoint: 'http://receiver.example/', headers: null },
       }),
   );

@@ -176,6 +176,7 @@ test('finished deliveries are deleted by their end, and pending deliveries never
       monitor_ids: [],
       group_alerts: true,
       notify_unknown: true,
+      remind_every: null,
       settings: { email: 'a@example.com' },
     });
     const finishedAt = { old: now - 15 * DAY, young: now - 13 * DAY, pending: null };

@@ -15,6 +15,7 @@ import { Deliverer } from '../alerts/deliverer.ts';
 import { MonitorNotices } from '../alerts/monitor-notices.ts';
 import { OverdueAlerts } from '../alerts/overdue.ts';
 import { closesIncidents } from '../alerts/registry.ts';
+import { Reminders } from '../alerts/reminders.ts';
 import { channelProblems, createSender, type OperatorValues } from '../alerts/sender.ts';
 import { storedChannels } from '../alerts/stored-channels.ts';
 import { BacklogHold } from '../checks/backlog-hold.ts';
@@ -123,6 +124,7 @@ export type BuiltLeadership = Pick<Loaded, 'monitors' | 'newestSlots' | 'slotClo
   readonly dispatch: Dispatch;
   readonly metricsExport: MetricsExport;
   readonly notices: MonitorNotices;
+  readonly reminders: Reminders;
   readonly news: PageNews;
   readonly applier: ChangeApplier;
   /** Null: the shard is not 0. */
@@ -220,6 +222,15 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
       monitors,
       slotClock,
       regionAfterMs: config.regionNoticeAfterMs,
+      electable: () => electableRegions(presence),
+      isHeld: (monitorId) => recorder.holdsAlerts(monitorId),
+      onQueued: (queued) => background?.deliverer.deliverQueued(queued),
+    }),
+    reminders: new Reminders({
+      ...parts,
+      states,
+      monitors,
+      slotClock,
       electable: () => electableRegions(presence),
       isHeld: (monitorId) => recorder.holdsAlerts(monitorId),
       onQueued: (queued) => background?.deliverer.deliverQueued(queued),

@@ -449,6 +449,7 @@ class Leadership {
       dispatch,
       metricsExport,
       notices,
+      reminders,
       news,
       applier,
       newestSlots,
@@ -469,6 +470,7 @@ class Leadership {
     await this.#begin('hold of a backlog', backlogHold, () => backlogHold.start(announce));
     await this.#begin('maintenance windows', maintenanceHold, () => maintenanceHold.start(announce));
     await this.#begin('notices about monitors', notices, () => notices.start());
+    await this.#begin('reminders', reminders, () => reminders.start());
     await this.#begin('consumer', consumer, () => consumer.start());
     if (installation !== null) await this.#startHistory(installation);
     // Agents report their jobs while the declared file is read and applied. So the

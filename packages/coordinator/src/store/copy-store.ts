@@ -39,6 +39,7 @@ export const COPIED_TABLES = [
   'removed_monitors',
   'notifications',
   'links',
+  'reminders',
   'status_pages',
   'component_groups',
   'components',

@@ -66,6 +66,7 @@ export interface Database {
     settings_sealed: Uint8Array;
     group_alerts: Generated<number>;
     notify_unknown: Generated<number>;
+    remind_every_ms: number | null;
     state: Generated<'ok' | 'failing'>;
     state_reason: string | null;
     stopped_at: Generated<number | null>;
@@ -77,6 +78,13 @@ export interface Database {
     version: number;
     announced: Generated<'active' | 'degraded' | 'error'>;
     incident: string | null;
+  };
+  reminders: {
+    monitor_id: number;
+    notification_id: number;
+    incident: string;
+    number: number;
+    at: number;
   };
   status_pages: DeclaredRow & {
     slug: string;

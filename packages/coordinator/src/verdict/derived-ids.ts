@@ -47,6 +47,12 @@ export class DerivedIds {
     return this.#derive('alert', monitorId, notificationId, linkVersion, incident, status, statusSlot);
   }
 
+  /** The id of a reminder of an incident. `number`: 1 for the first one over this link. */
+  reminderId(alert: Omit<AlertIdentity, 'status' | 'statusSlot'>, number: number): string {
+    const { monitorId, notificationId, linkVersion, incident } = alert;
+    return this.#derive('reminder', monitorId, notificationId, linkVersion, incident, number);
+  }
+
   /** The id of the notice that svc sends to one channel about an event. */
   noticeId(event: string, notificationId: number): string {
     return this.#derive('notice', event, notificationId);

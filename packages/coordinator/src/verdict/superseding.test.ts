@@ -7,6 +7,7 @@ const ALERT: WaitingAlert = {
   hasNewer: false,
   hasNewerOfIncident: false,
   isAnnounced: false,
+  isReminder: false,
   isReplayed: false,
 };
 const ENDED = { status: 'recovered', isAnnounced: false } as const;
@@ -19,6 +20,8 @@ test.each([
   ['the first alert of an incident is sent', {}, CHAT, null],
   ['a chat gets every alert, also those with a successor', BEHIND, CHAT, null],
   ['a kind that keeps incidents open gets the newest of each', BEHIND, INCIDENTS, 'newer'],
+  ['a recovery behind a reminder takes its place', { ...BEHIND, isReminder: true }, CHAT, 'newer'],
+  ['a reminder without a successor is sent', { isReminder: true }, CHAT, null],
   ['another incident behind it changes nothing', { hasNewer: true }, INCIDENTS, null],
   ['an SMS of an hour ago with a successor is left out', { ...BEHIND, ageMs: OLD_MS + 1 }, SMS, 'old'],
   ['one without a successor is sent', { ageMs: OLD_MS + 1 }, SMS, null],

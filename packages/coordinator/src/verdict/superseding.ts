@@ -17,6 +17,8 @@ export type WaitingAlert = {
   readonly hasNewerOfIncident: boolean;
   /** Whether the receiver has, or may have, an earlier alert of the incident. */
   readonly isAnnounced: boolean;
+  /** Whether the alert repeats an earlier one, see `Alert.reminder`. */
+  readonly isReminder: boolean;
   /** Whether a person requested that the alert be sent again. */
   readonly isReplayed: boolean;
 };
@@ -27,8 +29,8 @@ export type Folding = { readonly closesIncidents: boolean; readonly dropsOld: bo
 /**
  * Why an alert is left out.
  *
- * - `newer`: the receiver keeps one state for each incident,
- *   and a newer alert of the incident waits behind the alert.
+ * - `newer`: the alert is a reminder, or the receiver keeps one state for
+ *   each incident, and a newer alert of the incident waits behind the alert.
  * - `old`: the alert waited so long that a newer alert behind it is more useful.
  * - `never-announced`: the alert ends an incident that was never announced to the receiver.
  */
@@ -37,7 +39,7 @@ export type Superseded = 'newer' | 'old' | 'never-announced';
 /** Why an alert is left out; null: it is sent. */
 export function supersededBy(alert: WaitingAlert, kind: Folding): Superseded | null {
   if (alert.isReplayed) return null;
-  if (kind.closesIncidents && alert.hasNewerOfIncident) return 'newer';
+  if ((kind.closesIncidents || alert.isReminder) && alert.hasNewerOfIncident) return 'newer';
   if (kind.dropsOld && alert.hasNewer && alert.ageMs > OLD_MS) return 'old';
   if (alert.status === 'recovered' && !alert.isAnnounced) return 'never-announced';
   return null;

@@ -103,6 +103,11 @@ export const alert = z.object({
   ),
   /** Why this alert closes an incident that did not recover; absent in every other alert. */
   closure: z.enum(CLOSURES).optional(),
+  /**
+   * Present when the alert repeats an earlier one, because the incident is still open and nobody has acknowledged
+   * it: the number of the reminder, from 1, and how long the incident has lasted, ms.
+   */
+  reminder: z.object({ number: z.number().int(), lastsMs: z.number() }).optional(),
   /** Whether this is a test that a person sent. A test belongs to no incident. */
   test: z.boolean().optional(),
   /**

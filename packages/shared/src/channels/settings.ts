@@ -57,7 +57,7 @@ export const CHANNEL_BLOCKS = {
           { secret: true },
         ),
       }),
-      'Headers that are sent with the alert, for example a shared secret. They replace the headers that svc sets, except `webhook-id`, by which receivers drop an alert that comes twice, and `svc-test`, which only tests have.',
+      'Headers that are sent with the alert, for example a shared secret. They replace the headers that svc sets, except `webhook-id`, by which receivers drop an alert that comes twice, `svc-test`, which only tests have, and `svc-reminder`, which only reminders have.',
     ),
   }),
   sms: singleBlock('SMS.', { phone_number: required(phone, 'Recipient.') }),

@@ -52,6 +52,7 @@ const ATTRIBUTES: Record<ResourceKind, Row[]> = {
     // This attribute was added to the format later.
     ['group_alerts', 'bool', 'default', true],
     ['notify_unknown', 'bool', 'default', true],
+    ['remind_every', 'string', 'optional'],
   ],
   svc_status_page: [
     ...STAMPS,

@@ -90,6 +90,7 @@ test('the settings of a channel stand apart from the kinds it is not', () => {
     monitor_ids: ['3', '12'],
     group_alerts: true,
     notify_unknown: true,
+    remind_every: null,
     settings: { topic: 'a', server_url: null, token: null },
   });
 });

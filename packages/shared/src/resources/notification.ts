@@ -43,6 +43,15 @@ const oneMatchingBlock: Rule = {
   },
 };
 
+/** How often a reminder may repeat an alert at first, with the length of each interval in ms. */
+export const REMIND_EVERY = {
+  '30m': 1_800_000,
+  '1h': 3_600_000,
+  '4h': 14_400_000,
+  '1d': 86_400_000,
+} as const;
+export type RemindEvery = keyof typeof REMIND_EVERY;
+
 export const notification = {
   kind: 'svc_notification',
   noun: 'notification',
@@ -70,6 +79,11 @@ export const notification = {
       'Whether the channel is told when a monitor has had no data for 10 minutes or three periods, whichever is longer, and when data is back. Only kinds that people read are told.',
       { label: 'Tell of missing data' },
     ),
+    remind_every: optional(
+      choice(Object.keys(REMIND_EVERY) as [RemindEvery, ...RemindEvery[]]),
+      'Repeats the alert about an open incident that nobody has acknowledged: after this time, and then each time after twice the time, up to a day. Without it there are no reminders. Kinds that keep incidents get none.',
+      { label: 'Remind every' },
+    ),
     id: computed(text(), 'Id: a decimal number as a string.'),
     created_at: computed(text(), 'When the channel was created (RFC 3339).'),
     updated_at: computed(text(), 'When the channel was last changed (RFC 3339).'),
@@ -77,12 +91,13 @@ export const notification = {
   blocks: CHANNEL_BLOCKS,
   rules: [oneMatchingBlock],
   apiMembers: ['state', 'state_reason', 'stopped_at'],
-  arrange: ({ name, provider_type, monitor_ids, group_alerts, notify_unknown, ...blocks }) => ({
+  arrange: ({ name, provider_type, monitor_ids, group_alerts, notify_unknown, remind_every, ...blocks }) => ({
     name,
     provider_type,
     monitor_ids,
     group_alerts,
     notify_unknown,
+    remind_every,
     settings: blocks[provider_type as ChannelKind],
   }),
   present: ({ settings, ...rest }) => ({ ...rest, [String(rest.provider_type)]: settings }),
@@ -98,6 +113,7 @@ export type NotificationOf<K extends ChannelKind> = {
   monitor_ids: string[];
   group_alerts: boolean;
   notify_unknown: boolean;
+  remind_every: RemindEvery | null;
   settings: ChannelSettings[K];
 };
 export type Notification = { [K in ChannelKind]: NotificationOf<K> }[ChannelKind];

@@ -57,6 +57,7 @@ test.each(CHANNEL_KINDS)('the settings of a stored %s are read as they were writ
     monitor_ids: ['1'],
     group_alerts: true,
     notify_unknown: true,
+    remind_every: null,
     settings: channelSettings(kind, 0),
   };
   expect(parseStored('svc_notification', notification).data).toEqual(notification);

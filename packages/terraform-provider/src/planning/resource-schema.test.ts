@@ -46,7 +46,8 @@ const ATTRIBUTES: Record<ResourceKind, string> = {
     provider_type: string required
     monitor_ids: set(string) optional+computed
     group_alerts: bool optional+computed
-    notify_unknown: bool optional+computed`,
+    notify_unknown: bool optional+computed
+    remind_every: string optional`,
   svc_status_page: `${STAMPS}
     title: string required
     slug: string required

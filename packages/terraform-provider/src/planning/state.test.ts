@@ -139,6 +139,7 @@ test('the body of a channel has its settings under the name of its kind', () => 
     monitor_ids: ['3'],
     group_alerts: false,
     notify_unknown: true,
+    remind_every: null,
   };
   const planned = { ...channel, email: [] };
   const settings = { topic: 'a', server_url: null, token: null };

@@ -90,8 +90,22 @@ test('optional members are left out when they do not apply; the headers are svcâ
   });
 });
 
-test('an alert that is no test has no header about tests', async () => {
-  const settings = { endpoint: receiver.url, headers: [{ key: 'svc-test', value: 'true' }] };
-  await loopbackSender()(channelTo(settings), FULL_ALERT, sendContext());
+test('an alert that is neither a test nor a reminder has no header that says so', async () => {
+  const headers = [
+    { key: 'svc-test', value: 'true' },
+    { key: 'Svc-Reminder', value: '1' },
+  ];
+  await loopbackSender()(channelTo({ endpoint: receiver.url, headers }), FULL_ALERT, sendContext());
   expect(receiver.requests[0]?.headers).not.toHaveProperty('svc-test');
+  expect(receiver.requests[0]?.headers).not.toHaveProperty('svc-reminder');
+});
+
+test('a reminder has the body of the alert that it repeats, and a header with its number', async () => {
+  const settings = { endpoint: receiver.url, headers: null };
+  await loopbackSender()(channelTo(settings), FULL_ALERT, sendContext());
+  const reminder = { number: 3, lastsMs: 3_600_000 };
+  await loopbackSender()(channelTo(settings), { ...FULL_ALERT, reminder }, sendContext());
+  const [alert, repeated] = receiver.requests;
+  expect(repeated?.text).toBe(alert?.text);
+  expect(repeated?.headers).toMatchObject({ 'svc-reminder': '3' });
 });

@@ -12,6 +12,12 @@ import { judged, passing, refused } from '../vendor-api.ts';
 const DELIVERY_ID = 'webhook-id';
 /** Name of the header that only tests have. Its value is `true`. A header in the settings cannot replace it. */
 const TEST = 'svc-test';
+/**
+ * Name of the header that only reminders have. Its value is the number of the reminder, from 1. A header in the
+ * settings cannot replace it.
+ */
+const REMINDER = 'svc-reminder';
+const OWN_HEADERS = [DELIVERY_ID, TEST, REMINDER];
 
 /**
  * A custom HTTP endpoint. svc posts a JSON object to it, with the configured headers and without a signature.
@@ -36,8 +42,9 @@ export const webhook: Channel<'webhook'> = {
         [DELIVERY_ID]: deliveryId,
         'webhook-timestamp': String(Math.floor(attemptAt / 1_000)),
         ...(alert.test === true ? { [TEST]: 'true' } : {}),
+        ...(alert.reminder === undefined ? {} : { [REMINDER]: String(alert.reminder.number) }),
       },
-      (settings.headers ?? []).filter(({ key }) => ![DELIVERY_ID, TEST].includes(key.toLowerCase())),
+      (settings.headers ?? []).filter(({ key }) => !OWN_HEADERS.includes(key.toLowerCase())),
     );
     const result = await post({
       url: settings.endpoint,

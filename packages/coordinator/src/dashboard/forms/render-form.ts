@@ -488,7 +488,7 @@ const SECTIONS: readonly { readonly title: string; readonly names: readonly stri
   { title: 'Who may see it', names: ['public', 'access_type', 'password', 'auth_email_domains'] },
   { title: 'Links', names: ['homepage_url', 'contact_url', 'icon', 'custom_domain'] },
   { title: 'When', names: ['starts_at', 'ends_at', 'time_zone', 'repeat'] },
-  { title: 'Alerts', names: ['monitor_ids', 'group_alerts', 'notify_unknown'] },
+  { title: 'Alerts', names: ['monitor_ids', 'group_alerts', 'notify_unknown', 'remind_every'] },
   { title: 'Where visitors see it', names: ['page_ids', 'component_ids'] },
 ];
 

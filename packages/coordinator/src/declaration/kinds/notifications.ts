@@ -1,3 +1,4 @@
+import { REMIND_EVERY, type RemindEvery } from '@svc/shared/resources/notification.ts';
 import type { Notification } from '@svc/shared/resources/registry.ts';
 import { masked } from '@svc/shared/resources/secrets.ts';
 import { openSettings, sealSettings } from '../../store/declaration/channels.ts';
@@ -20,12 +21,13 @@ const KIND = 'svc_notification';
  */
 export const notifications: Kind<'notifications'> = {
   kindOf: () => KIND,
-  columnsOf(secrets, { name, provider_type, group_alerts, notify_unknown, settings }) {
+  columnsOf(secrets, { name, provider_type, group_alerts, notify_unknown, remind_every, settings }) {
     return {
       name,
       provider_type,
       group_alerts: group_alerts ? 1 : 0,
       notify_unknown: notify_unknown ? 1 : 0,
+      remind_every_ms: remind_every === null ? null : REMIND_EVERY[remind_every],
       settings_sealed: sealSettings(secrets, settings),
     };
   },
@@ -41,6 +43,7 @@ export const notifications: Kind<'notifications'> = {
       monitor_ids: linked.map(String),
       group_alerts: row.group_alerts === 1,
       notify_unknown: row.notify_unknown === 1,
+      remind_every: remindEveryOf(row.remind_every_ms),
     };
     const attributes = formed(KIND, row.id, { settings }, columns);
     return { kind: KIND, ...metadataOf(row), attributes, state, stateReason, stoppedAt };
@@ -68,6 +71,11 @@ export const notifications: Kind<'notifications'> = {
     for (const { id } of rows) scope.logChange({ kind: 'channel-removed', notificationId: id });
   },
 };
+
+function remindEveryOf(ms: number | null): RemindEvery | null {
+  const every = Object.keys(REMIND_EVERY) as RemindEvery[];
+  return every.find((each) => REMIND_EVERY[each] === ms) ?? null;
+}
 
 /** Whether the change affects how alerts are sent, because the kind or the settings differ. */
 function isSentOtherwise(before: Notification, after: Notification): boolean {

@@ -66,6 +66,7 @@ function addChannel({ configuration, workspaceId }: ConfiguredStore): Promise<nu
       monitor_ids: [],
       group_alerts: true,
       notify_unknown: true,
+      remind_every: null,
       settings: { endpoint: 'http://receiver.example/', headers: null },
     }),
   );

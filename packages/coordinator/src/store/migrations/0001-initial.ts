@@ -81,7 +81,7 @@ const DECLARED = [
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
     stopped_at INTEGER, group_alerts INTEGER NOT NULL DEFAULT 1, kept TEXT,
-    notify_unknown INTEGER NOT NULL DEFAULT 1)`,
+    notify_unknown INTEGER NOT NULL DEFAULT 1, remind_every_ms INTEGER)`,
   'CREATE INDEX notifications_workspace ON notifications (workspace_id, id)',
   // A link enables a channel for a monitor. `version` is the channel's `row_version` when the link was made,
   // or when the channel's kind last changed. `announced` is the status of the last alert to the channel about
@@ -93,6 +93,16 @@ const DECLARED = [
     announced TEXT NOT NULL DEFAULT 'active' CHECK (announced IN ('active', 'degraded', 'error')),
     incident TEXT, PRIMARY KEY (monitor_id, notification_id)) WITHOUT ROWID`,
   'CREATE INDEX links_notification ON links (notification_id, monitor_id)',
+  // Reminders look here for the alerts that are open.
+  "CREATE INDEX links_alerted ON links (monitor_id, notification_id) WHERE announced <> 'active'",
+  // How often a channel was reminded of an incident, and when it was last. A row of another incident than the link has
+  // counts nothing.
+  `CREATE TABLE reminders (
+    monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE,
+    notification_id INTEGER NOT NULL REFERENCES notifications ON DELETE CASCADE,
+    incident TEXT NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY (monitor_id, notification_id)) WITHOUT ROWID`,
+  'CREATE INDEX reminders_notification ON reminders (notification_id)',
   // `latency`: the time over which the page shows how fast its monitors answer: `24h` or `7d`; `none`: the
   // page does not show it. `shown_version`: see `shown-versions.ts`.
   `CREATE TABLE status_pages (

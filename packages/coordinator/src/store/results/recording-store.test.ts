@@ -26,6 +26,7 @@ beforeEach(async () => {
       monitor_ids: [],
       group_alerts: true,
       notify_unknown: true,
+      remind_every: null,
       settings: { endpoint: 'http://receiver.example/', headers: null },
     }),
   );

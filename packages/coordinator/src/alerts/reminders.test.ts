@@ -1,0 +1,246 @@
+import { type Alert, alert as alertSchema } from '@svc/shared/channels/alert.ts';
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { silentLog } from '../../../../test/support/configured-store.ts';
+import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
+import { TEST_IDS } from '../../../../test/support/test-ids.ts';
+import { electableRegions } from '../checks/batch-evaluation.ts';
+import { Secrets } from '../store/declaration/secrets.ts';
+import { StoreError } from '../store/errors.ts';
+import type { Store } from '../store/store.ts';
+import { ONLY_SHARD } from '../verdict/shard.ts';
+import { contentOf, plainText } from './content.ts';
+import { Reminders } from './reminders.ts';
+
+/* Reminders over the real recorder and a real database, on a clock that stands still. */
+
+const [A, B, C] = THREE as [Region, Region, Region];
+const all = (outcome: Outcome) => ({ [A]: outcome, [B]: outcome, [C]: outcome });
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const PERIOD = 10 * MINUTE;
+const MAIL = 10;
+const WEBHOOK = 12;
+const PAGER = 13;
+
+let it: Recording;
+let reminders: Reminders;
+/** What happens to the next transactions of reminders: their answer, or the whole transaction, is lost. */
+let lost: ('answer' | 'all')[];
+
+beforeEach(async () => {
+  it = await Recording.open();
+  lost = [];
+  await it.declare(liveMonitor(1, { periodMs: PERIOD, name: 'Shop' }));
+  await it.channel(MAIL, 'email', [1]);
+  await it.channel(WEBHOOK, 'webhook', [1]);
+  await it.channel(PAGER, 'incident_a', [1]);
+  await remindEvery(HOUR, MAIL, PAGER);
+  it.recorder.endResumption();
+  await periods(1, 'passed');
+  start();
+});
+
+afterEach(async () => {
+  await reminders.stop();
+  await it.dispose();
+});
+
+async function remindEvery(ms: number | null, ...channels: readonly number[]): Promise<void> {
+  for (const id of channels)
+    await it.write('UPDATE notifications SET remind_every_ms = ? WHERE id = ?', ms, id);
+}
+
+function start(store: Store = it.store): Reminders {
+  reminders = new Reminders({
+    shard: ONLY_SHARD,
+    store: lossy(store),
+    secrets: new Secrets(Buffer.alloc(32, 1)),
+    ids: TEST_IDS,
+    states: it.states,
+    monitors: it.monitors,
+    clock: it.clock,
+    slotClock: it.slotClock,
+    log: silentLog,
+    electable: () => electableRegions(it.presence),
+    isHeld: (monitorId) => it.recorder.holdsAlerts(monitorId),
+    onQueued: () => {},
+  });
+  reminders.start();
+  return reminders;
+}
+
+function lossy(store: Store): Store {
+  return {
+    read: store.read,
+    work: store.work,
+    async transaction(work) {
+      const loss = lost.shift();
+      if (loss === 'all') throw new StoreError('store-busy', 'lost');
+      const done = await store.transaction(
+        loss === 'answer' ? (tx) => work({ ...tx, onCommit: () => {} }) : work,
+      );
+      if (loss === 'answer') throw new StoreError('store-unanswered', 'lost');
+      return done;
+    },
+  } as Store;
+}
+
+/** Ends without stopping anything in order, and starts again from the database. */
+async function kill(): Promise<void> {
+  await reminders.stop();
+  await it.restart();
+  it.recorder.endResumption();
+  await it.recorder.flushed();
+  start();
+}
+
+/** Lets all regions report this outcome for so many periods. Alerts are delivered at once. */
+async function periods(count: number, outcome: Outcome): Promise<void> {
+  for (let period = 0; period < count; period += 1) {
+    await it.slot(1, all(outcome));
+    for (let left = PERIOD; left > 0; left -= 30_000) {
+      await it.pass(30_000);
+      await reminders?.looked();
+      await deliver();
+    }
+  }
+}
+
+const failFor = (ms: number) => periods(ms / PERIOD, 'failed');
+
+let areDelivered = true;
+async function deliver(): Promise<void> {
+  if (areDelivered) await it.write("UPDATE deliveries SET state = 'delivered', due_at = NULL");
+}
+
+type Row = { uid: string; channel: number; alert: Alert; at: number };
+
+async function deliveries(): Promise<Row[]> {
+  const rows = await it.rows<{ uid: string; channel: number; alert: string; at: number }>(
+    'SELECT uid, notification_id AS channel, alert, created_at AS at FROM deliveries ORDER BY id',
+  );
+  return rows.map((row) => ({ ...row, alert: alertSchema.parse(JSON.parse(row.alert)) }));
+}
+
+const reminded = async () => (await deliveries()).filter(({ alert }) => alert.reminder !== undefined);
+
+/** The ids of the acknowledged incident, as the API writes it. */
+const acknowledge = () =>
+  it.write("UPDATE incidents SET acknowledged_at = 1, acknowledged_by = 'Ada' WHERE closed_at IS NULL");
+const unacknowledge = () => it.write('UPDATE incidents SET acknowledged_at = NULL, acknowledged_by = NULL');
+
+test('an open alert is repeated with how long it lasts, at intervals that double up to a day', async () => {
+  await remindEvery(4 * HOUR, MAIL);
+  await failFor(4 * HOUR);
+  await failFor(4 * HOUR + PERIOD);
+  const [first] = await reminded();
+  expect(first?.alert).toMatchObject({ status: 'error', reminder: { number: 1 } });
+  expect(plainText(contentOf(first?.alert as Alert, 'https://svc.example'))).toMatch(
+    /^Still failing: Shop\nLasts: 4 h( \d+ s)?\n.*Failing since: .*\nhttps:\/\/svc\.example\/monitors\/1\/incident$/s,
+  );
+  await failFor(80 * HOUR);
+  const [alert] = await deliveries();
+  const hours = (await reminded()).map(({ at }) => Math.floor((at - (alert?.at ?? 0)) / HOUR));
+  expect(hours).toEqual([4, 12, 28, 52, 76]);
+});
+
+test('kinds that keep incidents get none, and neither do channels without the attribute', async () => {
+  await failFor(2 * HOUR);
+  const told = (await deliveries()).map(({ channel }) => channel);
+  expect(new Set(told)).toEqual(new Set([MAIL, WEBHOOK, PAGER]));
+  expect((await reminded()).map(({ channel }) => channel)).toEqual([MAIL]);
+});
+
+test('an acknowledgement ends the reminders; they go on when it is taken back', async () => {
+  await failFor(2 * HOUR);
+  await acknowledge();
+  await failFor(6 * HOUR);
+  expect(await reminded()).toHaveLength(1);
+  await unacknowledge();
+  await failFor(PERIOD);
+  expect(await reminded()).toHaveLength(2);
+});
+
+test('an acknowledgement that is written while a reminder is being queued comes first', async () => {
+  await failFor(HOUR - PERIOD);
+  const { transaction } = it.store;
+  await reminders.stop();
+  const meanwhile: Store = Object.assign(Object.create(it.store) as Store, {
+    read: it.store.read,
+    work: it.store.work,
+    async transaction(...work: Parameters<Store['transaction']>) {
+      await acknowledge();
+      return transaction.apply(it.store, work);
+    },
+  });
+  start(meanwhile);
+  await failFor(HOUR);
+  expect(await reminded()).toEqual([]);
+});
+
+test('the next incident begins from the first interval', async () => {
+  await failFor(4 * HOUR);
+  expect(await reminded()).toHaveLength(2);
+  await periods(2, 'passed');
+  await failFor(HOUR + PERIOD);
+  const all = await reminded();
+  expect(all).toHaveLength(3);
+  expect(all[2]?.alert.reminder?.number).toBe(1);
+  expect(new Set(all.map(({ uid }) => uid)).size).toBe(3);
+});
+
+test('none comes in a mute or a maintenance window, and one is due at its end', async () => {
+  await failFor(PERIOD);
+  await it.mute(1, it.clock.wall() + 5 * HOUR);
+  await failFor(4 * HOUR);
+  await it.window([1], it.clock.wall(), it.clock.wall() + 5 * HOUR);
+  await failFor(4 * HOUR);
+  expect(await reminded()).toEqual([]);
+  await failFor(2 * HOUR);
+  expect(await reminded()).toHaveLength(1);
+});
+
+test('none comes while an alert still waits, and none after a recovery', async () => {
+  areDelivered = false;
+  try {
+    await failFor(4 * HOUR);
+    expect(await reminded()).toEqual([]);
+  } finally {
+    areDelivered = true;
+  }
+  await periods(12, 'passed');
+  expect(await reminded()).toEqual([]);
+});
+
+test('an alert that escalates is repeated as it was told last', async () => {
+  await periods(3, 'degraded');
+  await failFor(HOUR);
+  expect((await reminded()).map(({ alert }) => alert.status)).toEqual(['error']);
+});
+
+test.each(['answer', 'all'] as const)(
+  'a kill loses and doubles none (%s of the transaction was lost)',
+  async (loss) => {
+    await failFor(PERIOD);
+    lost.push(loss);
+    await failFor(HOUR);
+    await kill();
+    await failFor(PERIOD);
+    const sent = await reminded();
+    expect(sent.map(({ alert }) => alert.reminder?.number)).toEqual([1]);
+    await kill();
+    await failFor(2 * HOUR);
+    expect((await reminded()).map(({ alert }) => alert.reminder?.number)).toEqual([1, 2]);
+  },
+);
+
+test('two leaders that follow each other do not send the same reminder', async () => {
+  await failFor(PERIOD);
+  const former = reminders;
+  start();
+  await failFor(HOUR + PERIOD);
+  await former.stop();
+  expect(await reminded()).toHaveLength(1);
+});

@@ -1,0 +1,102 @@
+import { sql } from 'kysely';
+import type { Shard } from '../../verdict/shard.ts';
+import type { Announced } from '../../verdict/transition.ts';
+import { inShard, wholeMs } from '../queries.ts';
+import type { Store, Transaction } from '../store.ts';
+
+/** Longest time between two reminders, ms. */
+const LONGEST_MS = 86_400_000;
+/** The number of reminders from which on the shortest interval, doubled each time, is longer than a day. */
+const LONGEST_AFTER = 6;
+
+/** A channel that is to be reminded of an open incident that nobody has acknowledged. */
+export type DueReminder = {
+  readonly monitorId: number;
+  readonly notificationId: number;
+  readonly linkVersion: number;
+  readonly announced: Exclude<Announced, 'active'>;
+  /** Key of the incident that was announced to the channel. */
+  readonly incident: string;
+  /** When the open incident of the monitor began, epoch ms. */
+  readonly since: number;
+  /** 1 for the first reminder. */
+  readonly number: number;
+};
+
+/** The channel and the monitor of the last reminder of a page. */
+export type ReminderPlace = Pick<DueReminder, 'monitorId' | 'notificationId'>;
+
+/**
+ * The reminders of a shard that are due, ordered by monitor and channel. The first is due `remind_every` after the
+ * first alert of the incident, and each further one after twice the time before, at most a day. None is due while an
+ * alert of the monitor still waits for the channel, or while the channel is stopped.
+ *
+ * @param search.exceptKinds kinds of channel that get no reminders
+ * @param search.after       only reminders after this one; null: from the first one on
+ * @param search.now         epoch ms
+ */
+export async function dueReminders(
+  { work }: Pick<Store, 'work'>,
+  shard: Shard,
+  search: {
+    readonly exceptKinds: readonly string[];
+    readonly after: ReminderPlace | null;
+    readonly limit: number;
+    readonly now: number;
+  },
+): Promise<readonly DueReminder[]> {
+  const { exceptKinds, limit } = search;
+  const { monitorId, notificationId } = search.after ?? { monitorId: 0, notificationId: 0 };
+  const { rows } = await sql<DueReminder>`
+    SELECT l.monitor_id AS "monitorId", l.notification_id AS "notificationId", l.version AS "linkVersion",
+      l.announced, l.incident, i.opened_at AS since, coalesce(r.number, 0) + 1 AS number
+    FROM links l
+    JOIN notifications n ON n.id = l.notification_id
+    JOIN incidents i ON i.monitor_id = l.monitor_id AND i.closed_at IS NULL
+    LEFT JOIN reminders r ON r.monitor_id = l.monitor_id AND r.notification_id = l.notification_id
+      AND r.incident = l.incident
+    WHERE l.announced <> 'active' AND l.incident IS NOT NULL AND ${inShard('l.monitor_id', shard)}
+      AND (l.monitor_id, l.notification_id) > (${monitorId}, ${notificationId})
+      AND n.remind_every_ms IS NOT NULL AND n.stopped_at IS NULL
+      AND n.provider_type NOT IN (${sql.join(exceptKinds)})
+      AND i.acknowledged_at IS NULL
+      AND CASE
+        WHEN coalesce(r.number, 0) >= ${LONGEST_AFTER} THEN ${LONGEST_MS}
+        WHEN n.remind_every_ms << CAST(coalesce(r.number, 0) AS INT) > ${LONGEST_MS} THEN ${LONGEST_MS}
+        ELSE n.remind_every_ms << CAST(coalesce(r.number, 0) AS INT) END
+        <= ${wholeMs(search.now)} - coalesce(r.at, (SELECT min(d.created_at) FROM deliveries d
+          WHERE d.monitor_id = l.monitor_id AND d.notification_id = l.notification_id
+            AND d.incident = l.incident), i.opened_at)
+      AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.state = 'pending'
+        AND d.notification_id = l.notification_id AND d.monitor_id = l.monitor_id)
+    ORDER BY l.monitor_id, l.notification_id LIMIT ${limit}`.execute(work);
+  return rows;
+}
+
+/**
+ * Stores that these reminders are sent, each if its alert is still open, nobody has acknowledged the incident since,
+ * and no other process has sent it.
+ *
+ * @param at epoch ms
+ * @returns for each reminder whether it is stored
+ */
+export async function storeReminders(
+  tx: Transaction,
+  due: readonly DueReminder[],
+  at: number,
+): Promise<boolean[]> {
+  const outcomes = await tx.runEach(
+    `INSERT INTO reminders (monitor_id, notification_id, incident, number, at)
+       SELECT l.monitor_id, l.notification_id, l.incident, ?::bigint, ?::bigint FROM links l
+       WHERE l.monitor_id = ? AND l.notification_id = ? AND l.incident = ? AND l.announced = ?
+         AND EXISTS (SELECT 1 FROM incidents i
+           WHERE i.monitor_id = l.monitor_id AND i.closed_at IS NULL AND i.acknowledged_at IS NULL)
+       ON CONFLICT (monitor_id, notification_id) DO UPDATE
+         SET incident = excluded.incident, number = excluded.number, at = excluded.at
+         WHERE reminders.incident <> excluded.incident OR reminders.number < excluded.number`,
+    due.map(({ monitorId, notificationId, incident, announced, number }) => [
+      ...[number, wholeMs(at), monitorId, notificationId, incident, announced],
+    ]),
+  );
+  return outcomes.map(({ changes }) => changes > 0);
+}
