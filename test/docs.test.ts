@@ -1,7 +1,7 @@
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isRegion } from '@svc/shared/regions.ts';
+import { isRegionId } from '@svc/shared/regions.ts';
 import { KNOWN_VARIABLES } from '@svc/shared/settings/setting-names.ts';
 import { describe, expect, test } from 'vitest';
 import { AREAS, decisionsPage } from '../docs/generate/decisions-page.ts';
@@ -191,7 +191,7 @@ describe('pages name what there is', () => {
   });
 
   test('regions', () => {
-    expect(missing(pages, { pattern: /\bhost[abc]-[a-z0-9-]*[a-z0-9]/g, isThere: isRegion })).toEqual([]);
+    expect(missing(pages, { pattern: /\bhost[abc]-[a-z0-9-]*[a-z0-9]/g, isThere: isRegionId })).toEqual([]);
   });
 });
 

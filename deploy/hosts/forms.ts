@@ -1,4 +1,5 @@
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { SvcError } from '@svc/shared/errors.ts';
+import { isFixedRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import { type AgentSettings, exampleSettings } from './agent-settings.ts';
 import { composeFile } from './compose-file.ts';
 import { kubernetesManifest } from './kubernetes-manifest.ts';
@@ -20,8 +21,8 @@ type Host = keyof typeof HOSTS;
 
 export function hostOf(region: Region): Host {
   const [host = ''] = region.split('-');
-  if (host in HOSTS) return host as Host;
-  throw new TypeError(`nothing is known of the host of ${region}`);
+  if (isFixedRegion(region)) return host as Host;
+  throw new SvcError('usage', `--form is missing: svc does not know where ${region} runs`);
 }
 
 export const formOf = (region: Region): Form => HOSTS[hostOf(region)];

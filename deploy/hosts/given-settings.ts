@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { SvcError } from '@svc/shared/errors.ts';
 import { parseNatsServers } from '@svc/shared/nats/servers.ts';
-import { isRegion } from '@svc/shared/regions.ts';
+import { isRegionId } from '@svc/shared/regions.ts';
 import { type AgentSettings, exampleSettings } from './agent-settings.ts';
 import { type Form, formOf } from './forms.ts';
 
@@ -30,7 +30,7 @@ const PLAIN = /^[\w.,:/@[\]+=~%?&-]+$/;
 export function givenSettings(envFile: string, given: Given): AgentSettings {
   const variables = new Map(envFile.split('\n').flatMap(assignmentIn));
   const region = variables.get('SVC_REGION') ?? '';
-  if (!isRegion(region)) throw new SvcError('usage', 'the env file has no SVC_REGION with a region of svc');
+  if (!isRegionId(region)) throw new SvcError('usage', 'the env file has no SVC_REGION with a region of svc');
   const natsUrl = required(variables, 'SVC_NATS_URL');
   parseNatsServers(natsUrl);
   const example = exampleSettings(region);

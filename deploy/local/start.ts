@@ -7,7 +7,9 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import { isRegion, REGIONS } from '@svc/shared/regions.ts';
+import { type Region, regionsWith } from '@svc/shared/regions.ts';
+import { readEnvironment } from '@svc/shared/settings/environment.ts';
+import { OWN_REGIONS_SETTING } from '@svc/shared/settings/own-regions.ts';
 import { LocalCluster, type LocalClusterOptions } from './cluster.ts';
 import { watchLauncher } from './launcher.ts';
 import { lockDataFolder, unusable } from './lock.ts';
@@ -22,7 +24,9 @@ const SERVERS_OF_CLUSTER = ['SVC_NATS_URL', 'SVC_NATS_URL_FILE', 'SVC_DATABASE_U
 
 async function main(): Promise<void> {
   const environment = process.env;
-  const regions = regionsOf(environment.SVC_REGIONS || 'hosta-fra,hostb-par,hostc-us-east4');
+  const { extraRegions } = readEnvironment(OWN_REGIONS_SETTING, environment).values;
+  const known = regionsWith(extraRegions);
+  const regions = regionsOf(environment.SVC_REGIONS || 'hosta-fra,hostb-par,hostc-us-east4', known);
   const isCluster = process.argv[2] === 'cluster';
   const dataDir = resolve(environment.SVC_DATA_DIR || (isCluster ? clusterFolder() : join(PROJECT, 'data')));
   makeDataFolder(dataDir);
@@ -98,21 +102,20 @@ function makeDataFolder(dataDir: string): void {
   }
 }
 
-function regionsOf(text: string) {
+function regionsOf(text: string, known: readonly Region[]) {
   const names = text
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
-  const regions = names.filter(isRegion);
-  const unknown = names.filter((name) => !isRegion(name));
+  const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
     throw new SvcError(
       'bad-settings',
-      `SVC_REGIONS: unknown region ${unknown.join(', ')}; the regions are ${REGIONS.join(', ')}`,
+      `SVC_REGIONS: unknown region ${unknown.join(', ')}; the regions are ${known.join(', ')}`,
     );
   }
-  if (regions.length === 0) throw new SvcError('bad-settings', 'SVC_REGIONS: name at least one region');
-  return [...new Set(regions)];
+  if (names.length === 0) throw new SvcError('bad-settings', 'SVC_REGIONS: name at least one region');
+  return [...new Set(names)];
 }
 
 // After the terminal was closed there is no reader, and everything must still stop in order.

@@ -25,7 +25,7 @@ export function settingsPage(): string {
     '',
     '## `npm start`',
     '',
-    '`SVC_REGIONS` (default `hosta-fra,hostb-par,hostc-us-east4`) names the regions of its agents. `SVC_NATS_SERVER` is the path of a',
+    '`SVC_REGIONS` (default `hosta-fra,hostb-par,hostc-us-east4`) names the regions of its agents, also own ones of `SVC_EXTRA_REGIONS`. `SVC_NATS_SERVER` is the path of a',
     'nats-server binary. With `SVC_NATS_URL` it starts no server of its own. The default of `SVC_CONFIG` is `deploy/local/svc.yaml`;',
     '`none` starts without a declared file. The coordinator and the agents get the other settings.',
     '',

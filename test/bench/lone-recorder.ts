@@ -34,7 +34,7 @@ export function loneParts(
 ) {
   return {
     monitors,
-    presence: { hadAgentWithin24h: (region: Region) => regions.includes(region) },
+    presence: { regions, hadAgentWithin24h: (region: Region) => regions.includes(region) },
     rollups: { claimedUntil: 0 },
     maintenance: { windows: Windows.NONE, replaceWindows: () => {} },
     slots: { isOfferedAgain: () => false, resultArrived: () => {}, outcomeRecorded: () => {} },

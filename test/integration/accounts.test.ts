@@ -29,9 +29,10 @@ import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { openedIn, serviceIn, targetIn } from '../support/opened.ts';
 import { RegionStream } from '../support/region-stream.ts';
 
-const OWN: Region = 'hosta-fra';
+const OWN: Region = 'office-berlin';
 const OTHER: Region = 'hostb-par';
-const REGIONS = [OWN, OTHER];
+const REGIONS = [OTHER, OWN];
+const EXTRA_REGIONS = [{ id: OWN, name: 'Berlin office' }];
 const MAX_BYTES = 2 * 1024 ** 2;
 
 test('jobs, heartbeats and acknowledged results pass between the accounts', async (context) => {
@@ -39,6 +40,7 @@ test('jobs, heartbeats and acknowledged results pass between the accounts', asyn
   const web = await targetIn(opened);
   const service = await serviceIn(opened, {
     regions: REGIONS,
+    extraRegions: EXTRA_REGIONS,
     accounts: natsAccounts(REGIONS),
     declared: {
       svc_http_monitor: {

@@ -54,6 +54,7 @@ async function placeFor(context: TestContext) {
           retentionDays: 14,
           resultsMaxBytes: 64 * 1024 ** 2,
           regionNoticeAfterMs: 1_800_000,
+          extraRegions: [],
           metricsToken: undefined,
           database: database.url,
           secretKey: new Secret(SECRET_KEY),

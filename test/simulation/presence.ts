@@ -7,6 +7,7 @@ const ELECTORAL_MS = 24 * 3_600_000;
  * Knows which regions have an agent, and since when others have none, as the coordinator knows and stores it.
  */
 export class Presence {
+  readonly regions: readonly Region[] = REGIONS;
   readonly #clock: VirtualClock;
   readonly #live = new Set<Region>();
   /** The last result of {@link live}; null: a region came or went since. */

@@ -120,6 +120,7 @@ export async function startApi(
   const api: Api = createApi({
     listen: { host: '127.0.0.1', port: 0 },
     publicUrl,
+    ownRegions: [],
     store,
     secrets,
     reading: configured.reading,

@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '@svc/shared/clock.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';
 import { connectBus } from '@svc/shared/nats/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
-import type { Region } from '@svc/shared/regions.ts';
+import type { OwnRegion, Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { type DatabaseRows, openRows, queryOnce, type TestDatabase, testDatabase } from './database.ts';
@@ -35,6 +35,7 @@ export type LocalServiceOptions = LocalAgentOptions & {
   /** Limit of all streams of results together, bytes. */
   resultsMaxBytes?: number;
   regionNoticeAfterMs?: number;
+  extraRegions?: readonly OwnRegion[];
   /** The NATS servers to use, which the test runs. Left out: the service has a server of its own. */
   natsUrl?: string;
   /** A database that several services share; left out: one of its own. */
@@ -78,6 +79,8 @@ export class LocalService {
   readonly said = new Map<string, number>();
   /** The operator's API token. */
   readonly token = TOKEN;
+  /** The regions of one's own of the next start of the coordinator. */
+  extraRegions: readonly OwnRegion[];
   url = '';
   readonly #options: LocalServiceOptions;
   readonly #nats: NatsServer | null;
@@ -98,6 +101,7 @@ export class LocalService {
     database: TestDatabase | null,
   ) {
     this.#options = options;
+    this.extraRegions = options.extraRegions ?? [];
     this.clock = options.clock ?? new ScaledClock(options.scale ?? 10);
     this.#nats = nats;
     this.#natsUrl = nats?.url ?? options.natsUrl ?? '';
@@ -151,6 +155,7 @@ export class LocalService {
         probeCa: undefined,
         channelProxy: undefined,
         shards: this.#options.shards,
+        extraRegions: this.extraRegions,
         deadmanUrl: this.#options.deadmanUrl === undefined ? undefined : new Secret(this.#options.deadmanUrl),
         noProxy: () => true,
         mailHelo: undefined,

@@ -1,5 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import { insertReports } from '@svc/coordinator/store/results/insert-reports.ts';
+import {
+  FIXED_NUMBERS,
+  RegionNumbers,
+  storedRegionNumbers,
+} from '@svc/coordinator/store/results/region-numbers.ts';
 import { PHASES, readReports, type SlotReport } from '@svc/coordinator/store/results/report-bytes.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
 import type { CheckResult, Outcome } from '@svc/shared/messages/check-result.ts';
@@ -32,7 +37,10 @@ export type GivenResult = {
 /** Records results as the recorder does, without their effects. */
 export async function addResults(store: Store, ...results: readonly GivenResult[]): Promise<void> {
   const batches = Map.groupBy(results, ({ slot, recorded_at: recordedAt = slot }) => recordedAt);
-  const steps = [...batches].flatMap(([recordedAt, batch]) => insertReports(batch.map(reportOf), recordedAt));
+  const numbers = await storedRegionNumbers(store);
+  const steps = [...batches].flatMap(([recordedAt, batch]) =>
+    insertReports(batch.map(reportOf), recordedAt, numbers),
+  );
   await store.commit(steps);
 }
 
@@ -64,8 +72,9 @@ export async function storedResults({ read }: Pick<Store, 'read'>, since = 0): P
     .orderBy('slot')
     .orderBy('monitor_id')
     .execute();
+  const numbers = await storedRegionNumbers({ read });
   return rows.flatMap(({ slot, monitor_id, reports }) =>
-    readReports(slot, reports).map((report) => ({ ...report, slot, monitor_id })),
+    readReports(slot, reports, numbers).map((report) => ({ ...report, slot, monitor_id })),
   );
 }
 
@@ -78,8 +87,9 @@ export function openResults(path: string, timeout = 60_000): DatabaseSync {
   const isPacked = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'slot_results'").get();
   // In a database of an older version, `results` is a table.
   if (isPacked === undefined) return database;
+  const numbers = numbersIn(database);
   database.function('result_rows', { deterministic: true }, (slot, reports) =>
-    JSON.stringify(readReports(Number(slot), reports as Uint8Array).map(rowOf)),
+    JSON.stringify(readReports(Number(slot), reports as Uint8Array, numbers).map(rowOf)),
   );
   database.exec(`
     PRAGMA temp_store = MEMORY;
@@ -90,6 +100,13 @@ export function openResults(path: string, timeout = 60_000): DatabaseSync {
       e.value ->> 'recorded_at' AS recorded_at
     FROM main.slot_results r, json_each(result_rows(r.slot, r.reports)) e`);
   return database;
+}
+
+function numbersIn(database: DatabaseSync): RegionNumbers {
+  const isThere = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'own_regions'").get();
+  if (isThere === undefined) return FIXED_NUMBERS;
+  const own = database.prepare('SELECT id, name FROM own_regions').all();
+  return new RegionNumbers(own as { id: number; name: string }[]);
 }
 
 /** All rows of the table `results` that {@link openResults} makes, for another database. */

@@ -83,7 +83,7 @@ test.each([
 
 test('all problems are reported at once', () => {
   const found = problems({
-    SVC_REGION: 'mars',
+    SVC_REGION: 'hosta-mars',
     SVC_AGENT_ID: 'a b',
     SVC_CONCURRENCY: '0',
     SVC_AGENT_LISTEN: '9100',

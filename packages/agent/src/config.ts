@@ -2,7 +2,7 @@ import { createSecureContext } from 'node:tls';
 import { NATS_SETTINGS } from '@svc/shared/nats/nats-settings.ts';
 import { AGENT_OTLP_SETTINGS } from '@svc/shared/own-metrics/own-metrics-settings.ts';
 import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/proxy.ts';
-import { REGIONS } from '@svc/shared/regions.ts';
+import { isRegionId, REGIONS } from '@svc/shared/regions.ts';
 import { PROCESS_SETTINGS, TRUST_SETTINGS } from '@svc/shared/settings/common-settings.ts';
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings/environment.ts';
 import {
@@ -33,6 +33,8 @@ const referenceHosts = commaList.transform((hosts, context) =>
   }),
 );
 
+const WRONG_REGION = `must be one of ${REGIONS.join(', ')}, or a region of your own: 3 to 32 lower-case letters, digits and hyphens, not beginning with hosta-, hostb- or hostc-`;
+
 const tlsGroups = z
   .string()
   .refine(isListOfGroups, 'must be names of groups that OpenSSL knows, like X25519:P-256');
@@ -50,7 +52,7 @@ export const AGENT_SETTINGS = {
   region: {
     name: 'SVC_REGION',
     description: 'region that this agent probes from',
-    schema: z.enum(REGIONS, { error: `must be one of ${REGIONS.join(', ')}` }),
+    schema: z.string().refine(isRegionId, WRONG_REGION),
   },
   agentId: {
     name: 'SVC_AGENT_ID',

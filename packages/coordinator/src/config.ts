@@ -9,6 +9,7 @@ import {
   TRUST_SETTINGS,
 } from '@svc/shared/settings/common-settings.ts';
 import type { SettingsCheck, SettingsOf, SettingsTable } from '@svc/shared/settings/environment.ts';
+import { OWN_REGIONS_SETTING } from '@svc/shared/settings/own-regions.ts';
 import {
   bearerToken,
   cidrList,
@@ -91,6 +92,7 @@ export const COORDINATOR_SETTINGS = {
     defaultShown: 'what the database has: 1 if it is new',
     schema: wholeNumber(1, MOST_SHARDS).optional(),
   },
+  ...OWN_REGIONS_SETTING,
   ...NATS_SETTINGS,
   apiToken: {
     name: 'SVC_API_TOKEN',

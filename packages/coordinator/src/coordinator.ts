@@ -13,6 +13,7 @@ import {
 } from '@svc/shared/process/process-memory.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
+import { regionsWith } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { OperatorValues } from './alerts/sender.ts';
@@ -35,6 +36,7 @@ import { StoreError } from './store/errors.ts';
 import { refuseUnfinishedCopy } from './store/facts.ts';
 import { refuseNewer } from './store/migrate.ts';
 import { openDatabase } from './store/open.ts';
+import { admitRegions } from './store/results/region-numbers.ts';
 import { countShards } from './store/shards.ts';
 import type { Store } from './store/store.ts';
 
@@ -47,7 +49,7 @@ const FOLLOW_OTHERS_EVERY_MS = 500;
 const LAST_EXPORT_MS = 2_000;
 
 export type CoordinatorParts = {
-  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies' | 'shards'> &
+  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies' | 'shards' | 'extraRegions'> &
     LeadershipSettings & {
       database: DatabaseUrl;
       tls: TlsFiles | null;
@@ -171,6 +173,7 @@ export class Coordinator {
     this.#started.add('store', () => store.close());
     await refuseUnfinishedCopy(store);
     const shardCount = await countShards(store, config.shards ?? null);
+    await admitRegions(store, config.extraRegions);
     const previous = config.previousSecretKey;
     const secrets = new Secrets(
       parseSecretKey(config.secretKey).reveal(),
@@ -198,6 +201,7 @@ export class Coordinator {
     const shared = { config, operator, store, secrets, visitorKey, clock, log };
     const leading = new Leading({
       ...shared,
+      regions: regionsWith(config.extraRegions),
       isAlone: !isShared(config.database),
       shardCount,
       leaseClock: this.#parts.leaseClock ?? clock,

@@ -45,7 +45,13 @@ import { WEB_ASSETS } from './web/web-assets.ts';
 export type ServingParts = {
   readonly config: Pick<
     CoordinatorConfig,
-    'listen' | 'metricsToken' | 'config' | 'channelEgressAllow' | 'trustedProxies' | 'chatHosts'
+    | 'listen'
+    | 'metricsToken'
+    | 'config'
+    | 'channelEgressAllow'
+    | 'trustedProxies'
+    | 'chatHosts'
+    | 'extraRegions'
   > & {
     readonly publicUrl: string;
     readonly tls: TlsFiles | null;
@@ -109,6 +115,7 @@ export class Serving {
       listen: config.listen,
       publicUrl: config.publicUrl,
       trustedProxies: config.trustedProxies,
+      ownRegions: config.extraRegions,
       tls: config.tls,
       store,
       secrets,

@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';
-import type { Region } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { Dispatch, type DispatchParts } from '../../../packages/coordinator/src/checks/dispatch.ts';
 import { JobTokens } from '../../../packages/coordinator/src/checks/job-tokens.ts';
@@ -63,7 +63,7 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
     this.monitors = new DeclaredMonitors(monitors);
     const slots = new Map(Object.entries(newest).map(([id, slot]) => [Number(id), slot]));
     this.slotClock = new SlotClock(clock, newestOf(slots), log, ahead ?? null);
-    this.presence = new RegionPresence({ store, clock, log });
+    this.presence = new RegionPresence({ store, clock, log, regions: REGIONS });
     this.dispatch = new Dispatch({
       shard: 0,
       bus,

@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
-import type { Region } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { closesIncidents } from '../../../packages/coordinator/src/alerts/registry.ts';
 import type { ResultMessage } from '../../../packages/coordinator/src/checks/events.ts';
@@ -105,7 +105,7 @@ export class Recording {
   constructor(realClock: Clock | null) {
     this.#realClock = realClock;
     const had = new Set<Region>(THREE);
-    this.presence = { had, hadAgentWithin24h: (region) => had.has(region) };
+    this.presence = { had, regions: REGIONS, hadAgentWithin24h: (region) => had.has(region) };
   }
 
   static async open(realClock: Clock | null = null): Promise<Recording> {

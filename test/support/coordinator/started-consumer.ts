@@ -4,7 +4,7 @@ import { systemClock } from '@svc/shared/clock.ts';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
 import type { NatsBus } from '@svc/shared/nats/nats-bus.ts';
 import type { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
-import type { Region } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { expect } from 'vitest';
 import { log } from './dispatch-parts.ts';
 import type { Recording } from './recording.ts';
@@ -23,6 +23,7 @@ export function startedConsumer({
   shard?: Shard;
 }): ResultConsumer {
   const consumer = new ResultConsumer({
+    regions: REGIONS,
     shard: ONLY_SHARD,
     ...parts,
     recorder: recording.recorder,

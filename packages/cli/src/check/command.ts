@@ -1,5 +1,5 @@
 import { SvcError } from '@svc/shared/errors.ts';
-import { REGIONS } from '@svc/shared/regions.ts';
+import { regionId } from '@svc/shared/regions.ts';
 import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { z } from 'zod';
 import { asking, openApi } from '../api.ts';
@@ -76,7 +76,7 @@ async function checkFromRegions(
 const answered = z.object({
   data: z.array(
     z.looseObject({
-      region: z.enum(REGIONS),
+      region: regionId,
       result: z
         .looseObject({
           outcome: z.enum(['passed', 'degraded', 'failed', 'not_run']),

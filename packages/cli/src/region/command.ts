@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
-import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
+import { isFixedRegion, isOwnRegionId, isRegionId, REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { describeSettings, readEnvironment } from '@svc/shared/settings/environment.ts';
 import { nearest } from '@svc/shared/text/nearest.ts';
@@ -104,6 +104,10 @@ async function add(args: readonly string[], surroundings: Surroundings): Promise
     for (const region of regions) {
       const isNew = await folder.addRegion(region);
       surroundings.err.write(`svc: ${region} ${isNew ? 'has an account and a key' : 'is there already'}\n`);
+      if (!isFixedRegion(region))
+        surroundings.err.write(
+          `svc: ${region} is a region of your own: each coordinator needs it in SVC_EXTRA_REGIONS\n`,
+        );
     }
     for (const region of regions) await tellSettings(folder, region, given, surroundings);
     const [last = 'coordinator'] = regions.slice(-1);
@@ -328,12 +332,14 @@ function partsIn<P extends Part>(
 ): [parts: P[], options: string[]] {
   const firstOption = args.findIndex((arg) => arg.startsWith('-'));
   const given = firstOption === -1 ? args : args.slice(0, firstOption);
-  const anyOf = `one of ${names.join(', ')}`;
+  const anyOf = `one of ${names.join(', ')}, or a region of your own`;
   if (given.length === 0) throw new UsageError(`the ${noun} is missing: ${anyOf}`);
   const parts = given.map((name) => {
     const part = names.find((known) => known === name);
     if (part !== undefined) return part;
+    // Each kind of part that can be named includes the regions of one's own.
     const meant = nearest(name, names);
+    if (isOwnRegionId(name) && (meant === null || isFixedRegion(meant))) return name as P;
     const hint = meant === null ? `use ${anyOf}` : `did you mean ${meant}?`;
     throw new UsageError(`${name} is not a ${noun}: ${hint}`);
   });
@@ -347,13 +353,13 @@ function partsIn<P extends Part>(
 async function clientSettings(folder: NatsFolder, part: Part): Promise<string> {
   const { url, ca } = folder.state;
   const seed = await folder.seedOf(part);
-  const of = isRegion(part) ? `an agent of svc in ${part}` : `the ${part} of svc`;
+  const of = isRegionId(part) ? `an agent of svc in ${part}` : `the ${part} of svc`;
   return [
     `# Settings of ${of}. Keep this secret: it has a key.`,
     `SVC_NATS_URL=${url}`,
     ...(ca === null ? [] : [`SVC_NATS_CA=${ca}`]),
     `SVC_NATS_NKEY=${seed.reveal()}`,
-    ...(isRegion(part) ? [`SVC_REGION=${part}`] : []),
+    ...(isRegionId(part) ? [`SVC_REGION=${part}`] : []),
     '',
   ].join('\n');
 }

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { createNatsKey, type NatsKey, natsKeyOf } from '@svc/shared/nats/keys.ts';
 import { lockFile } from '@svc/shared/process/file-lock.ts';
-import { isRegion, type Region } from '@svc/shared/regions.ts';
+import { isRegionId, type Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { UsageError } from '../command.ts';
 import { removeDrafts, replaceFile, syncFolder } from '../replace-file.ts';
@@ -108,7 +108,7 @@ export class NatsFolder {
   }
 
   seedFileOf(part: Part): string {
-    return join(this.path, isRegion(part) ? `agent-${part}.nk` : `${part}.nk`);
+    return join(this.path, isRegionId(part) ? `agent-${part}.nk` : `${part}.nk`);
   }
 
   /**
@@ -271,7 +271,7 @@ export class NatsFolder {
     const regions: NatsState['regions'] = {};
     for (const name of await readdir(this.path)) {
       const region = /^agent-(.+)\.nk$/.exec(name)?.[1] ?? '';
-      if (isRegion(region)) regions[region] = await keysIn(region);
+      if (isRegionId(region)) regions[region] = await keysIn(region);
     }
     return { v: 1, url: '', ca: null, servers: {}, coordinator, system, regions };
   }

@@ -1,4 +1,4 @@
-import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
+import { isRegionId, type Region } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 
 /**
@@ -33,7 +33,7 @@ export const natsState = z.object({
   servers: z.record(z.string(), z.object({ listen: z.string(), pidFile: z.string() })),
   coordinator: partKeys,
   system: partKeys,
-  regions: z.partialRecord(z.enum(REGIONS), partKeys),
+  regions: z.record(z.string(), partKeys),
 });
 export type NatsState = z.infer<typeof natsState>;
 
@@ -52,7 +52,7 @@ export function withoutRegion(state: NatsState, removed: Region): NatsState {
 }
 
 export function regionsOf(state: NatsState): Region[] {
-  return Object.keys(state.regions).filter(isRegion).sort();
+  return Object.keys(state.regions).filter(isRegionId).sort();
 }
 
 /** Every part that has a key. */

@@ -1,7 +1,7 @@
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
 import { attempt, NOT_RUN_REASONS, OUTCOMES, phases } from '@svc/shared/messages/check-result.ts';
 import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
-import { REGIONS } from '@svc/shared/regions.ts';
+import { regionId } from '@svc/shared/regions.ts';
 import type { component } from '@svc/shared/resources/component.ts';
 import type { componentGroup } from '@svc/shared/resources/component-group.ts';
 import type { Attribute } from '@svc/shared/resources/definition.ts';
@@ -30,7 +30,6 @@ export const id = z
   .meta({ description: 'A decimal number as a string.' });
 /** Schema of an instant that an answer gives as a text. */
 export const instant = z.iso.datetime().meta({ description: 'Instant in UTC (RFC 3339).' });
-const region = z.enum(REGIONS);
 
 const warnings = z.array(z.string()).meta({
   description: 'Warnings about parts of the resource that do not work as declared, in sentences for people.',
@@ -40,7 +39,7 @@ const monitorMembers = {
   regions_status: z
     .array(
       z.object({
-        region,
+        region: regionId,
         vote: z.enum(['passed', 'degraded', 'failed']),
         slot: z.number().meta({ description: 'Slot that the vote is about, epoch ms.' }),
         at: z.number().meta({ description: 'When the vote began to count, epoch ms.' }),
@@ -155,7 +154,7 @@ const ASSERTED = { assertion: 'a status code from 200 to 299', failure: null };
 
 export const resultView = z
   .object({
-    region,
+    region: regionId,
     cron_timestamp: z.number().int().meta({ description: 'Slot of the check, epoch ms.' }),
     ...found,
     agent_id: z.string().nullable(),
@@ -271,7 +270,7 @@ export const checkView = z
   .object({
     data: z.array(
       z.object({
-        region,
+        region: regionId,
         agent_id: z.string().nullable(),
         result: foundNow.nullable().meta({ description: 'Null where the region did not answer.' }),
       }),
@@ -290,7 +289,11 @@ export const checkView = z
 
 export const regionView = z
   .object({
-    region,
+    region: regionId,
+    name: z.string().nullable().meta({
+      description:
+        "Name of a region of one's own, from `SVC_EXTRA_REGIONS`. Null: it has none, or it is one of the 28.",
+    }),
     last_seen_at: z
       .number()
       .int()
@@ -327,6 +330,7 @@ export const regionView = z
     examples: [
       {
         region: 'hosta-fra',
+        name: null,
         last_seen_at: 1_767_225_600_000,
         absent_since: null,
         sick: [],

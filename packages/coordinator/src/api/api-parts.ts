@@ -5,7 +5,7 @@ import type { Sickness } from '@svc/shared/messages/heartbeat.ts';
 import { API_COUNTERS } from '@svc/shared/metrics/serving-instruments.ts';
 import { createTotals, type Measurement, type ValuesOf } from '@svc/shared/metrics/values.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
-import type { Region } from '@svc/shared/regions.ts';
+import type { OwnRegion, Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { ManualDeliveries } from '../alerts/manual-deliveries.ts';
 import type { OverdueChannel } from '../alerts/overdue.ts';
@@ -68,6 +68,8 @@ export type ApiParts = {
   readonly incidents: Incidents;
   readonly monitors: KnownMonitors;
   readonly agents: AgentDirectory;
+  /** The regions of one's own, in any order. */
+  readonly ownRegions: readonly OwnRegion[];
   readonly checks: CheckRunner;
   readonly whatIfs: WhatIfRunner;
   readonly deliveries: ManualDeliveries;

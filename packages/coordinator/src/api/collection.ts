@@ -1,3 +1,4 @@
+import { type OwnRegion, regionsWith } from '@svc/shared/regions.ts';
 import {
   DEFINITIONS,
   parseResource,
@@ -159,7 +160,10 @@ type Presentation<T extends ResourceTable> = {
   readonly further?: readonly FurtherChange<ConfigurationChange>[];
 };
 
-type Parts = Pick<ApiParts, 'configuration' | 'reading' | 'declaredFile' | 'secrets' | 'clock'>;
+type Parts = Pick<
+  ApiParts,
+  'configuration' | 'reading' | 'declaredFile' | 'secrets' | 'clock' | 'ownRegions'
+>;
 
 /** Gives handlers to the endpoints of {@link defineResources}. */
 export function serveResources<const P extends string, K extends ResourceKind, T extends ResourceTable>(
@@ -208,7 +212,7 @@ export function serveResources<const P extends string, K extends ResourceKind, T
         await requireParent?.(request);
         const body = bodyOf(request.body, request);
         const kind = kindFor?.(body) ?? objects.kinds[0];
-        const attributes = attributesIn(kind, body);
+        const attributes = attributesIn(kind, body, parts.ownRegions);
         return {
           keyed: attributes,
           async write(change) {
@@ -221,7 +225,7 @@ export function serveResources<const P extends string, K extends ResourceKind, T
       async replace(request) {
         const id = idOf(request);
         const kind = await kindOf(request, id);
-        const attributes = attributesIn(kind, bodyOf(request.body, request));
+        const attributes = attributesIn(kind, bodyOf(request.body, request), parts.ownRegions);
         const options = versionOptions(request);
         const before =
           written === undefined ? null : await reading.findStored(table, rowsOf(request), id, 'open');
@@ -246,8 +250,12 @@ export function serveResources<const P extends string, K extends ResourceKind, T
  *
  * @throws Problem `invalid` that lists all errors
  */
-export function attributesIn(kind: ResourceKind, body: unknown): AttributesOf<ResourceKind> {
-  const result = parseResource(kind, body, 'api');
+export function attributesIn(
+  kind: ResourceKind,
+  body: unknown,
+  ownRegions: readonly OwnRegion[] = [],
+): AttributesOf<ResourceKind> {
+  const result = parseResource(kind, body, 'api', regionsWith(ownRegions));
   if (result.ok) return result.value;
   throw invalid(result.issues);
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
 import { mapInTurns } from '@svc/shared/collections.ts';
 import { messageOf } from '@svc/shared/errors.ts';
+import { regionsWith } from '@svc/shared/regions.ts';
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
 import type { Token } from '../store/access/tokens.ts';
 import type { Site } from '../web/site.ts';
@@ -318,8 +319,8 @@ function placed(route: string, parameters: Parameters) {
 const DOCS_PATH = '/docs';
 
 /** Serves the description of the API: as an OpenAPI document for programs, and as a page for people. */
-function serveDocuments(app: App, endpoints: readonly Endpoint[], { publicUrl }: ApiParts): void {
-  const document = once(() => openApi(endpoints, publicUrl));
+function serveDocuments(app: App, endpoints: readonly Endpoint[], { publicUrl, ownRegions }: ApiParts): void {
+  const document = once(() => openApi(endpoints, publicUrl, regionsWith(ownRegions)));
   const documentText = once(() => JSON.stringify(document()));
   const readable = once(() => docsPage(document()));
   app.get('/v1/openapi.json', (context) => {

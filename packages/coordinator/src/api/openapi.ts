@@ -1,3 +1,4 @@
+import { REGION_FORMAT, type Region } from '@svc/shared/regions.ts';
 import type { Attribute, Attributes, Block, ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, type ResourceKind, resourceSchema } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
@@ -48,12 +49,12 @@ const PROBLEM_HEADERS: { readonly [C in ProblemCode]?: string } = {
 };
 
 /** Makes the OpenAPI 3.1 document of these endpoints, from the schemas that also validate requests. */
-export function openApi(endpoints: readonly Endpoint[], publicUrl: string): Json {
+export function openApi(endpoints: readonly Endpoint[], publicUrl: string, regions: readonly Region[]): Json {
   const paths: Record<string, Json> = {};
   for (const endpoint of endpoints) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operation(endpoint) };
   }
-  return {
+  const document = {
     openapi: '3.1.0',
     info: { title: 'svc', version: VERSION, description: DESCRIPTION },
     servers: [{ url: publicUrl }],
@@ -79,6 +80,15 @@ export function openApi(endpoints: readonly Endpoint[], publicUrl: string): Json
       },
     },
   };
+  return JSON.parse(JSON.stringify(document), (_, value) => withRegions(value, regions));
+}
+
+/** Names the regions of the installation where a schema has the format of a region. */
+function withRegions(schema: unknown, regions: readonly Region[]): unknown {
+  if (typeof schema !== 'object' || schema === null || !('format' in schema)) return schema;
+  if (schema.format !== REGION_FORMAT) return schema;
+  const { format: _, ...others } = schema;
+  return { ...others, enum: regions };
 }
 
 /**

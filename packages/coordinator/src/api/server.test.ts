@@ -702,6 +702,7 @@ describe('tokens, regions, health', () => {
     expect(data).toHaveLength(28);
     expect(data.find(({ region }) => region === 'hosta-fra')).toEqual({
       region: 'hosta-fra',
+      name: null,
       last_seen_at: 5,
       absent_since: null,
       sick: ['starved'],
@@ -723,6 +724,7 @@ describe('tokens, regions, health', () => {
     });
     expect(data.find(({ region }) => region === 'hosta-ams')).toEqual({
       region: 'hosta-ams',
+      name: null,
       last_seen_at: null,
       absent_since: null,
       sick: [],

@@ -130,7 +130,7 @@ describe('a what-if', () => {
     ['more retries than were made', { retry: 3 }, '/retry', 'must be at most 2: no more attempts were made'],
     ['15 days', { days: 15 }, '/days', 'must be at most 14'],
     ['no region', { regions: [] }, '/regions', 'must name a region'],
-    ['an unknown region', { regions: ['mars'] }, '/regions/0', 'must be a region'],
+    ['an unknown region', { regions: ['mars'] }, '/regions/0', 'is not a region'],
   ])('with %s is refused', async (_name, body, pointer, message) => {
     const refused = await whatIf(body);
     expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer, message }] } });

@@ -1,7 +1,7 @@
 import type { Heartbeat } from '@svc/shared/messages/heartbeat.ts';
 import { DISPATCH_COUNTERS, type DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
 import { createTotals } from '@svc/shared/metrics/values.ts';
-import type { Region } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
@@ -21,6 +21,7 @@ beforeEach(() => {
   lines = [];
   gone = [];
   agents = new Agents({
+    regions: REGIONS,
     clock,
     log: pino({}, { write: (line) => void lines.push(JSON.parse(line)) }),
     counters,

@@ -9,7 +9,7 @@ import {
   sicknessesOf,
 } from '@svc/shared/messages/heartbeat.ts';
 import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import type { AgentLoad } from '../verdict/thinning.ts';
 import { SickAgents } from './sick-agents.ts';
@@ -84,6 +84,8 @@ export type AgentsParts = {
   clock: Clock;
   log: Logger;
   counters: DispatchCounters;
+  /** The regions of the installation, in the order in which they are shown. */
+  regions: readonly Region[];
   /** Called when the region gets its first agent that takes jobs. */
   onRegionLive: (region: Region) => void;
   /**
@@ -128,15 +130,6 @@ export class Agents {
     const { clock, counters } = parts;
     this.#log = new ThrottledLog(parts.log, clock, MOST_LINES);
     this.#sickAgents = new SickAgents({ clock, counters, log: this.#log });
-    for (const region of REGIONS) {
-      this.#regions.set(region, {
-        agents: new Map(),
-        sharedIds: new Set(),
-        isLive: false,
-        disownedUntold: 0,
-        tellDisownedAt: Number.NEGATIVE_INFINITY,
-      });
-    }
   }
 
   /** Live regions in the fixed order. The array is replaced, never changed. */
@@ -315,7 +308,7 @@ export class Agents {
     }
     if (isLive === state.isLive) return;
     state.isLive = isLive;
-    this.#live = REGIONS.filter((each) => this.#of(each).isLive);
+    this.#live = this.#parts.regions.filter((each) => this.#of(each).isLive);
     if (isLive) {
       this.#liveSince = this.#parts.clock.monotonic();
       this.liveSerial += 1;
@@ -326,8 +319,17 @@ export class Agents {
   }
 
   #of(region: Region): RegionAgents {
-    // The constructor has added every region.
-    return this.#regions.get(region) as RegionAgents;
+    const known = this.#regions.get(region);
+    if (known !== undefined) return known;
+    const state: RegionAgents = {
+      agents: new Map(),
+      sharedIds: new Set(),
+      isLive: false,
+      disownedUntold: 0,
+      tellDisownedAt: Number.NEGATIVE_INFINITY,
+    };
+    this.#regions.set(region, state);
+    return state;
   }
 }
 

@@ -2,7 +2,7 @@ import type { CheckResult, Outcome } from '@svc/shared/messages/check-result.ts'
 import type { Region } from '@svc/shared/regions.ts';
 import type { ResultKey, StreamPosition } from '../store/results/recording-store.ts';
 import { Evaluation } from '../verdict/evaluation.ts';
-import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionsOf } from '../verdict/region-set.ts';
+import { bitOf, NO_REGIONS, type RegionSet, union } from '../verdict/region-set.ts';
 import { applyEvent, type MessageEvent, type RecorderEvent } from './events.ts';
 import type { RecentRegions, RecorderParts } from './recorder-parts.ts';
 import type { RecordedResult } from './result-feed.ts';
@@ -125,8 +125,8 @@ export class BatchEvaluation {
 /** The regions that had an agent within 24 h. */
 export function electableRegions(presence: RecentRegions): RegionSet {
   let set = NO_REGIONS;
-  for (const region of ALL) if (presence.hadAgentWithin24h(region)) set |= bitOf(region);
+  for (const region of presence.regions) {
+    if (presence.hadAgentWithin24h(region)) set = union(set, bitOf(region));
+  }
   return set;
 }
-
-const ALL = regionsOf(ALL_REGIONS);

@@ -4,7 +4,7 @@ import { createLogger } from '@svc/shared/log.ts';
 import { resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
-import type { Region } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { streamsThere } from '../../../../test/support/coordinator/started-consumer.ts';
@@ -53,6 +53,7 @@ afterEach(async () => {
 function startConsumer(clock: Clock = systemClock, connection: NatsBus = bus): void {
   const { recorder } = recording;
   consumer = new ResultConsumer({
+    regions: REGIONS,
     shard: ONLY_SHARD,
     bus: connection,
     streams: connection === bus ? streams : new NatsResultStreams(connection),

@@ -4,7 +4,7 @@ import { LIMITS } from '@svc/shared/limits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { MESSAGE_VERSION, resultsStream, shardOfStream } from '@svc/shared/messages/subjects.ts';
 import type { Bus, ResultStreams, StreamInfo } from '@svc/shared/nats/bus.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { aborted, onAbort, pause } from '@svc/shared/waiting.ts';
 import { type Shard, shardOf } from '../verdict/shard.ts';
 import { DropLog } from './drop-log.ts';
@@ -28,6 +28,8 @@ export type ConsumerParts = {
    * its stream is created before a result comes.
    */
   readonly hadAgentWithin24h: (region: Region) => boolean;
+  /** The regions of the installation, in the order in which they are shown. */
+  readonly regions: readonly Region[];
   readonly clock: Clock;
   readonly log: Logger;
   /**
@@ -109,7 +111,7 @@ export class ResultConsumer {
     readonly bytes: number;
     readonly maxBytes: number;
   }[] {
-    return REGIONS.flatMap((region) => {
+    return this.#parts.regions.flatMap((region) => {
       const info = this.#listing.get(this.#streamOf(region)) ?? null;
       return info === null ? [] : [{ region, bytes: info.bytes, maxBytes: info.maxBytes }];
     });
@@ -132,7 +134,7 @@ export class ResultConsumer {
    */
   async caughtUp(region?: Region): Promise<void> {
     const { signal } = this.#stopping;
-    const regions = region === undefined ? REGIONS : [region];
+    const regions = region === undefined ? this.#parts.regions : [region];
     while (!signal.aborted) {
       if (this.#isReading && (await this.#isRecorded(await this.#listed(), regions))) return;
       await pause(this.#parts.clock, RETRY_MS / 10, this.#stopping.signal);
@@ -174,7 +176,7 @@ export class ResultConsumer {
    * listing: a cluster that chooses its leader lists nothing, although it may already deliver results.
    */
   #readKnown(): void {
-    for (const region of REGIONS) {
+    for (const region of this.#parts.regions) {
       if (this.#listing.has(this.#streamOf(region)) || this.#parts.hadAgentWithin24h(region))
         this.#read(region);
       for (const shard of this.#formerShards(region)) this.#read(region, shard);
@@ -285,8 +287,8 @@ export class ResultConsumer {
   }
 
   #limitOf(region: Region): number {
-    const { maxBytes, hadAgentWithin24h } = this.#parts;
-    const activeRegions = REGIONS.filter(hadAgentWithin24h).length;
+    const { maxBytes, hadAgentWithin24h, regions } = this.#parts;
+    const activeRegions = regions.filter(hadAgentWithin24h).length;
     return streamLimit(maxBytes / this.#parts.shard.count, {
       isActive: hadAgentWithin24h(region),
       activeRegions,
@@ -329,7 +331,7 @@ export class ResultConsumer {
   async #divide(existing: ReadonlyMap<string, StreamInfo | null>): Promise<void> {
     this.#listing = existing;
     const changes: { region: Region; growth: number }[] = [];
-    for (const region of REGIONS) {
+    for (const region of this.#parts.regions) {
       const info = existing.get(this.#streamOf(region)) ?? null;
       const growth = info === null ? 0 : this.#limitOf(region) - info.maxBytes;
       if (growth !== 0) changes.push({ region, growth });

@@ -158,6 +158,13 @@ describe('regions without an agent', () => {
     expect(rig.sink.abstentions).toEqual([]);
   });
 
+  test('a region that only other coordinators have counts as one without an agent', async () => {
+    const [agent] = await begin([liveMonitor(1, { regions: [FRA, 'office-berlin'] })]);
+    await rig.clock.advanceSettling(1_000);
+    expect(agent?.offers).toHaveLength(1);
+    expect(rig.sink.opens).toMatchObject([{ id: 1, regions: [FRA] }]);
+  });
+
   test('a first slot waits for the first region, then half a second for the others', async () => {
     await begin([liveMonitor(1, { regions: [FRA, PAR], periodMs: 3_600_000 })], []);
     await rig.clock.advanceSettling(5_000);

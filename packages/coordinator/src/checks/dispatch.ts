@@ -4,7 +4,7 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { DISPATCH_COUNTERS, type DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
 import { createTotals } from '@svc/shared/metrics/values.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
 import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../verdict/slots.ts';
@@ -77,8 +77,8 @@ export class Dispatch implements SlotOutcomes {
   readonly #readers: HeartbeatReaders;
   readonly #runs: ManualRuns;
   /** Regions whose streams may contain unread results from before the start. */
-  readonly #unread = new Set<Region>(REGIONS);
-  readonly #slowChecks = new SlowChecks();
+  readonly #unread: Set<Region>;
+  readonly #slowChecks: SlowChecks;
   readonly #absent: AbsentRegions;
   readonly #silence: SilenceJudge;
   /** Regions that lost an agent which had not given back its jobs. */
@@ -100,11 +100,15 @@ export class Dispatch implements SlotOutcomes {
     this.#parts = parts;
     const { clock, log, events, presence, readerCaughtUp, bus, tokens } = parts;
     const { counters } = this;
+    const { regions } = presence;
+    this.#unread = new Set(regions);
+    this.#slowChecks = new SlowChecks(regions);
     this.#absent = new AbsentRegions({ log, counters, presence });
     this.agents = new Agents({
       clock,
       log,
       counters,
+      regions,
       onRegionLive: (region) => presence.regionCame(region),
       onRegionLost: (region, lastSeenAt) => this.#absent.regionLost(region, lastSeenAt),
       onGone: (agent) => this.#agentGone(agent),
@@ -112,6 +116,7 @@ export class Dispatch implements SlotOutcomes {
     this.#overload = new Overload({
       ...parts,
       agents: this.agents,
+      regions,
       counters,
     });
     this.#jobs = new OpenJobs({
@@ -130,6 +135,7 @@ export class Dispatch implements SlotOutcomes {
     });
     this.#publisher = new Publisher({
       shard: parts.shard,
+      regions,
       bus,
       log,
       jobs: this.#jobs,
@@ -142,6 +148,7 @@ export class Dispatch implements SlotOutcomes {
       bus,
       clock,
       log,
+      regions,
       counters,
       onHeartbeat: (region, message) => void this.agents.takeHeartbeat(region, message),
       onReading: (region) => this.agents.restartSilence(region),
@@ -163,7 +170,8 @@ export class Dispatch implements SlotOutcomes {
 
   /** The regions that active monitors declare or that have a live agent, in the fixed order. */
   get regions(): readonly Region[] {
-    return REGIONS.filter((region) => this.#absent.isDeclared(region) || this.agents.isLive(region));
+    const { regions } = this.#parts.presence;
+    return regions.filter((region) => this.#absent.isDeclared(region) || this.agents.isLive(region));
   }
 
   /**
@@ -318,7 +326,7 @@ export class Dispatch implements SlotOutcomes {
     this.#lostAgentIn.clear();
     if (now >= this.#reconnectedUntil) {
       // Jobs that were sent before agents had reconnected may be lost.
-      for (const region of REGIONS) this.#jobs.loseJobs(region, now);
+      for (const region of this.#parts.presence.regions) this.#jobs.loseJobs(region, now);
       this.#reconnectedUntil = Number.POSITIVE_INFINITY;
     }
     if (this.#silence.canJudge(now)) this.#jobs.judgeSilentJobs(now);
@@ -332,7 +340,7 @@ export class Dispatch implements SlotOutcomes {
     if (before === null) return;
     const isSameProbe = after?.version === before.version;
     if (!isSameProbe) this.#slowChecks.forgetMonitor(before.id);
-    for (const region of before.regions ?? REGIONS) {
+    for (const region of before.regions ?? this.#parts.presence.regions) {
       const isStillChecked =
         after?.active === true && (after.regions === null || after.regions.includes(region));
       if (!isStillChecked || !isSameProbe) this.#jobs.withdrawJob(before.id, region);
@@ -341,8 +349,8 @@ export class Dispatch implements SlotOutcomes {
 
   #connectionChanged(isConnected: boolean): void {
     if (!isConnected) return;
-    const { clock } = this.#parts;
-    for (const region of REGIONS) this.agents.restartSilence(region);
+    const { clock, presence } = this.#parts;
+    for (const region of presence.regions) this.agents.restartSilence(region);
     this.#reconnectedUntil = clock.monotonic() + HEARTBEAT_ROUND_MS;
     this.#silence.waitUntil(clock.monotonic() + HEARTBEAT_ROUND_MS);
   }

@@ -27,6 +27,7 @@ beforeEach(() => {
   begun = [];
   pauses = 0;
   readers = new HeartbeatReaders({
+    regions: REGIONS,
     bus: {
       get isConnected() {
         return bus.isConnected;

@@ -9,7 +9,7 @@ import {
 } from '@svc/shared/messages/heartbeat.ts';
 import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
 import type { Bus, HeartbeatReading, StreamMessage } from '@svc/shared/nats/bus.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { aborted, pause } from '@svc/shared/waiting.ts';
 import type { Agents } from './agents.ts';
@@ -28,6 +28,8 @@ export type HeartbeatReadersParts = {
   readonly bus: Pick<Bus, 'isConnected' | 'readHeartbeats'>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** The regions of the installation. */
+  readonly regions: readonly Region[];
   readonly counters: Pick<DispatchCounters, 'messagesDropped'>;
   readonly onHeartbeat: (region: Region, message: Heartbeat) => void;
   /** Called when the reading of the region's heartbeats begins, for the first time or again. */
@@ -56,8 +58,9 @@ export class HeartbeatReaders {
 
   /** Resolves when the heartbeats of each region are read, or the first attempt to read them has failed. */
   async open(): Promise<void> {
-    const firsts = REGIONS.map(() => Promise.withResolvers<void>());
-    this.#running = REGIONS.map((region, index) => this.#run(region, firsts[index]?.resolve ?? (() => {})));
+    const { regions } = this.#parts;
+    const firsts = regions.map(() => Promise.withResolvers<void>());
+    this.#running = regions.map((region, index) => this.#run(region, firsts[index]?.resolve ?? (() => {})));
     await Promise.all(firsts.map(({ promise }) => promise));
   }
 

@@ -3,6 +3,7 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { FIXED_NUMBERS } from '../store/results/region-numbers.ts';
 import { JobTokens } from './job-tokens.ts';
 
 const key = randomBytes(32);
@@ -13,7 +14,7 @@ const region = fc.constantFrom(...REGIONS);
 
 /** The token, computed as it is defined. */
 function definedToken(monitor: number, asked: Region, slot: number): string {
-  const index = REGIONS.indexOf(asked);
+  const index = FIXED_NUMBERS.numberOf(asked);
   const output = createHash('shake256', { outputLength: 136 })
     .update(Buffer.concat([key, Buffer.from(`svc-job ${monitor} ${slot} ${Math.floor(index / 8)}`)]))
     .digest('base64url');

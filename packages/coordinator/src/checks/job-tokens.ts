@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import { regionIndex } from '../verdict/region-set.ts';
+import { FIXED_NUMBERS, type RegionNumbers } from '../store/results/region-numbers.ts';
 
 const KEY_BYTES = 32;
 /** Length of a token in base64url characters: 132 bits. */
@@ -63,13 +63,17 @@ export class JobTokens {
   readonly #outputs = Buffer.alloc(MOST_KEPT * OUTPUT_LENGTH);
   readonly #monitors = new Float64Array(MOST_KEPT);
   readonly #slots = new Float64Array(MOST_KEPT).fill(Number.NaN);
-  readonly #groups = new Uint8Array(MOST_KEPT);
+  readonly #groups = new Uint16Array(MOST_KEPT);
+
+  readonly #numbers: RegionNumbers;
 
   /**
    * @param secret 32 bytes
+   * @param numbers the regions that may get tokens
    * @throws SvcError when the secret has another length
    */
-  constructor(secret: Secret<Uint8Array>) {
+  constructor(secret: Secret<Uint8Array>, numbers: RegionNumbers = FIXED_NUMBERS) {
+    this.#numbers = numbers;
     const key = secret.reveal();
     if (key.length !== KEY_BYTES) {
       throw new SvcError('job-key', `the job key must have ${KEY_BYTES} bytes, not ${key.length}`);
@@ -91,9 +95,9 @@ export class JobTokens {
 
   /** Index of the token's first byte in the buffer of outputs. */
   #startOf(monitor: number, region: Region, slot: number): number {
-    const index = regionIndex(region);
-    const part = index % REGIONS_PER_OUTPUT;
-    const group = (index - part) / REGIONS_PER_OUTPUT;
+    const number = this.#numbers.numberOf(region);
+    const part = number % REGIONS_PER_OUTPUT;
+    const group = (number - part) / REGIONS_PER_OUTPUT;
     return this.#placeOf(monitor, slot, group) * OUTPUT_LENGTH + part * TOKEN_LENGTH;
   }
 

@@ -4,7 +4,7 @@ import { SvcError } from '@svc/shared/errors.ts';
 import { MAX_AGENT_MESSAGE_BYTES, type RunOutcome, runOutcome } from '@svc/shared/messages/heartbeat.ts';
 import { jobsSubject, MESSAGE_VERSION, runSubject } from '@svc/shared/messages/subjects.ts';
 import type { Bus, BusMessage } from '@svc/shared/nats/bus.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 
 /**
@@ -56,8 +56,7 @@ export class ManualRuns {
     this.#inbox = this.#bus.inbox();
     const subscription = this.#bus.subscribe(`${this.#inbox}.*.*`, (message) => {
       if (!message.isNoResponders) return;
-      const [run, index] = message.subject.slice(this.#inbox.length + 1).split('.');
-      const region = REGIONS[Number(index)];
+      const [run, region] = message.subject.slice(this.#inbox.length + 1).split('.');
       if (run !== undefined && region !== undefined) this.#takeAnswer(run, region, null);
     });
     this.#stopListening = () => subscription.close();
@@ -96,7 +95,7 @@ export class ManualRuns {
       const message = `{"v":${MESSAGE_VERSION},"kind":"run_now","run":"${id}","check":${checkText.reveal()}}`;
       for (const region of regions) {
         this.#bus.publish(jobsSubject(region), message, {
-          reply: `${this.#inbox}.${id}.${REGIONS.indexOf(region)}`,
+          reply: `${this.#inbox}.${id}.${region}`,
         });
       }
       if (regions.length > 0) await promise;

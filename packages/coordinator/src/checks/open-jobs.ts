@@ -1,13 +1,11 @@
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
-import { regionIndex } from '../verdict/region-set.ts';
+import { REGION_INDEXES, regionIndex } from '../verdict/region-set.ts';
 import type { SlotEvents } from '../verdict/slots.ts';
 import { type Due, DueQueue } from './due-queue.ts';
 
-/** Factor by which a key multiplies the monitor's id. It is larger than the number of regions. */
-const KEYS_PER_MONITOR = 32;
 /**
  * A region counts as silent when its result is missing this long after the longest possible check, ms. This
  * time covers waiting in the agent, reporting and transport.
@@ -88,10 +86,10 @@ export type OpenJobsParts = {
 export class OpenJobs {
   readonly #parts: OpenJobsParts;
   readonly #jobs = new Map<number, Job>();
-  /** Jobs that wait to be published, by region in the fixed order. */
-  readonly #queued: Job[][] = REGIONS.map(() => []);
-  /** Published jobs in the order in which their silence is judged, by region in the fixed order. */
-  readonly #asked: readonly DueQueue<Job>[] = REGIONS.map(() => new DueQueue<Job>());
+  /** Jobs that wait to be published, by the region's index. */
+  readonly #queued: Job[][] = [];
+  /** Published jobs in the order in which their silence is judged, by the region's index. */
+  readonly #asked: (DueQueue<Job> | undefined)[] = [];
 
   /**
    * For each monitor and region (by `jobKey`), the last slot whose result came
@@ -245,6 +243,7 @@ export class OpenJobs {
    */
   judgeSilentJobs(now: number): void {
     for (const asked of this.#asked) {
+      if (asked === undefined) continue;
       for (let job = asked.peek(); job !== undefined && job.dueAt <= now; job = asked.peek()) {
         // The job's result may still be unread in the stream.
         if (!this.#parts.readerCaughtUp(job.region)) asked.set(job, now + UNREAD_AGAIN_MS);
@@ -293,11 +292,15 @@ export class OpenJobs {
 
   // The constructor has made both lists for every region.
   #queuedIn(region: Region): Job[] {
-    return this.#queued[regionIndex(region)] as Job[];
+    const index = regionIndex(region);
+    this.#queued[index] ??= [];
+    return this.#queued[index];
   }
 
   #askedIn(region: Region): DueQueue<Job> {
-    return this.#asked[regionIndex(region)] as DueQueue<Job>;
+    const index = regionIndex(region);
+    this.#asked[index] ??= new DueQueue<Job>();
+    return this.#asked[index];
   }
 }
 
@@ -307,5 +310,5 @@ function mostLateMs({ periodMs }: LiveMonitor): number {
 
 /** A number that identifies the pair of the monitor and the region. */
 export function jobKey(monitorId: number, region: Region): number {
-  return monitorId * KEYS_PER_MONITOR + regionIndex(region);
+  return monitorId * REGION_INDEXES + regionIndex(region);
 }

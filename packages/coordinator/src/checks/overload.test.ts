@@ -1,6 +1,6 @@
 import { DISPATCH_COUNTERS, type DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
 import { createTotals } from '@svc/shared/metrics/values.ts';
-import type { Region } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { EAST, FRA, liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
@@ -26,7 +26,14 @@ beforeEach(() => {
   lines = [];
   const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
   const loadOf = (region: Region) => loads.get(region) ?? { begun: 0, late: 0, behind: 0, isStarved: false };
-  overload = new Overload({ clock, log, agents: { loadOf }, counters, backlog: () => backlog });
+  overload = new Overload({
+    clock,
+    log,
+    agents: { loadOf },
+    regions: REGIONS,
+    counters,
+    backlog: () => backlog,
+  });
 });
 
 /** Lets `seconds` pass, and records a result in each second. */

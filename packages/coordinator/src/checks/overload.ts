@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
 import { regionIndex } from '../verdict/region-set.ts';
 import {
@@ -47,6 +47,8 @@ export type OverloadParts = {
   clock: Clock;
   log: Logger;
   agents: Pick<Agents, 'loadOf'>;
+  /** The regions of the installation. */
+  regions: readonly Region[];
   counters: DispatchCounters;
   /** Returns the number of unrecorded events, and the age of the oldest event. Called every second. */
   backlog: () => Backlog;
@@ -64,7 +66,8 @@ type Thinned = { state: Thinning };
 export class Overload implements Shedding {
   readonly #parts: OverloadParts;
   readonly #whole: Thinned;
-  readonly #regions: readonly Thinned[];
+  /** By the region's index. */
+  readonly #regions: Thinned[] = [];
   /** The number of slots a day (an integer) that the active monitors of each workspace request. */
   readonly #asked = new Map<number, number>();
   /** The largest number of slots a day that a workspace requests; null: it must be computed again. */
@@ -81,9 +84,7 @@ export class Overload implements Shedding {
   constructor(parts: OverloadParts) {
     this.#parts = parts;
     const now = parts.clock.monotonic();
-    const none = (): Thinned => ({ state: unthinned(now) });
-    this.#whole = none();
-    this.#regions = REGIONS.map(none);
+    this.#whole = { state: unthinned(now) };
     this.#lookAt = now + LOOK_MS;
   }
 
@@ -133,7 +134,7 @@ export class Overload implements Shedding {
     if (now < this.#lookAt) return;
     this.#lookAt = now + LOOK_MS;
     this.#lookAtWhole(now);
-    for (const region of REGIONS) this.#lookAtRegion(region, now);
+    for (const region of this.#parts.regions) this.#lookAtRegion(region, now);
   }
 
   #lookAtWhole(now: number): void {
@@ -195,6 +196,8 @@ export class Overload implements Shedding {
   }
 
   #of(region: Region): Thinned {
-    return this.#regions[regionIndex(region)] as Thinned;
+    const index = regionIndex(region);
+    this.#regions[index] ??= { state: unthinned(this.#parts.clock.monotonic()) };
+    return this.#regions[index];
   }
 }

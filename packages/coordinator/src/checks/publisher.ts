@@ -4,7 +4,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import { jobsSubject, MESSAGE_VERSION, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { TextBytes } from '@svc/shared/text/text-bytes.ts';
 import { regionIndex } from '../verdict/region-set.ts';
 import type { JobTokens } from './job-tokens.ts';
@@ -17,6 +17,8 @@ const MESSAGE_END = ']}';
 export type PublisherParts = {
   /** The id of the shard whose leader reads the results. */
   shard: number;
+  /** The regions of the installation. */
+  regions: readonly Region[];
   bus: Bus;
   log: Logger;
   jobs: OpenJobs;
@@ -35,7 +37,8 @@ export type PublisherParts = {
  */
 export class Publisher {
   readonly #parts: PublisherParts;
-  readonly #subjects = REGIONS.map(jobsSubject);
+  /** The subject of each region's jobs, by the region's index. */
+  readonly #subjects: string[] = [];
   /** The message that is being composed. */
   readonly #message = new TextBytes(2 * LIMITS.messageBytes);
   /** Bound on the delay of checks in the message's region, ms: see {@link Overload.startWithinMs}. */
@@ -47,7 +50,7 @@ export class Publisher {
 
   /** Publishes queued jobs. Without a connection, jobs wait until they are too late. */
   publishJobs(now: number): void {
-    for (const region of REGIONS) this.#publishRegion(region, now);
+    for (const region of this.#parts.regions) this.#publishRegion(region, now);
   }
 
   #publishRegion(region: Region, now: number): void {
@@ -129,7 +132,9 @@ export class Publisher {
     const { bus, log, jobs, counters } = this.#parts;
     this.#message.ascii(MESSAGE_END);
     try {
-      bus.publish(this.#subjects[regionIndex(region)] as string, this.#message.copy());
+      const index = regionIndex(region);
+      this.#subjects[index] ??= jobsSubject(region);
+      bus.publish(this.#subjects[index], this.#message.copy());
     } catch (error) {
       if (!bus.isConnected) {
         jobs.putBackJobs(queued.slice(from));
@@ -154,6 +159,12 @@ export class Publisher {
 export class SlowChecks {
   /** The `jobKey` of each pair of monitor and region. */
   readonly #slow = new Set<number>();
+  readonly #regions: readonly Region[];
+
+  /** @param regions the regions of the installation */
+  constructor(regions: readonly Region[]) {
+    this.#regions = regions;
+  }
 
   has(key: number): boolean {
     return this.#slow.has(key);
@@ -167,6 +178,6 @@ export class SlowChecks {
   /** Forgets a monitor that was removed or changed. */
   forgetMonitor(monitorId: number): void {
     if (this.#slow.size === 0) return;
-    for (const region of REGIONS) this.#slow.delete(jobKey(monitorId, region));
+    for (const region of this.#regions) this.#slow.delete(jobKey(monitorId, region));
   }
 }

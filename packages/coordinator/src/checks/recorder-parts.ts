@@ -22,6 +22,8 @@ import type { RecordedResult } from './result-feed.ts';
 export interface RecentRegions {
   /** Whether the region has a live agent, or had one within the last 24 h. */
   hadAgentWithin24h(region: Region): boolean;
+  /** The regions of the installation. */
+  readonly regions: readonly Region[];
 }
 
 /** The slots' clock. `SlotClock` implements this. */

@@ -1,3 +1,4 @@
+import { REGIONS } from '@svc/shared/regions.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
 import { EAST, FRA, log, PAR } from '../../../../test/support/coordinator/dispatch-parts.ts';
@@ -23,7 +24,7 @@ beforeEach(async () => {
 });
 
 async function loaded(): Promise<RegionPresence> {
-  const presence = new RegionPresence({ store, clock, log });
+  const presence = new RegionPresence({ store, clock, log, regions: REGIONS });
   await presence.load();
   return presence;
 }
@@ -155,6 +156,7 @@ test('instants are stored as whole milliseconds, and edges of an absence in thei
 test('a failed save is repeated later', async () => {
   let isBroken = true;
   const presence = new RegionPresence({
+    regions: REGIONS,
     clock,
     log,
     store: {

@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
-import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import {
   type AbsenceEdge,
   storedPresence,
@@ -15,6 +15,14 @@ import type { LiveMonitor } from '../verdict/monitor.ts';
 const SAVE_EVERY_MS = 30_000;
 const ELECTORAL_MS = 24 * 3_600_000;
 
+export type RegionPresenceParts = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The regions of the installation, in the order in which they are shown. */
+  readonly regions: readonly Region[];
+};
+
 /**
  * Tracks which regions have a live agent, when every region last had one, and which
  * regions are absent. The presence is stored in the database, because the electorate
@@ -24,6 +32,8 @@ export class RegionPresence {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Logger;
+  /** The regions of the installation, in the order in which they are shown. */
+  readonly regions: readonly Region[];
   #live: readonly Region[] = [];
   readonly #lastSeenAt = new Map<Region, number>();
   /** Regions whose absence has begun and has not ended yet. */
@@ -34,17 +44,19 @@ export class RegionPresence {
   #stopTimer: () => void = () => {};
   #onCame: (region: Region) => void = () => {};
 
-  constructor({ store, clock, log }: { store: Store; clock: Clock; log: Logger }) {
+  constructor({ store, clock, log, regions }: RegionPresenceParts) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
+    this.regions = regions;
   }
 
   /** Loads the stored presence. It must be called before any other method. */
   async load(): Promise<void> {
     const { lastSeen, absent } = await storedPresence(this.#store);
-    for (const { region, at } of lastSeen) if (isRegion(region)) this.#lastSeenAt.set(region, at);
-    for (const region of absent) if (isRegion(region)) this.#absent.add(region);
+    const known = new Set(this.regions);
+    for (const { region, at } of lastSeen) if (known.has(region)) this.#lastSeenAt.set(region, at);
+    for (const region of absent) if (known.has(region)) this.#absent.add(region);
   }
 
   start(): void {
@@ -84,7 +96,7 @@ export class RegionPresence {
   /** Handles a region that has a live agent again. */
   regionCame(region: Region): void {
     const now = this.#clock.wall();
-    this.#live = REGIONS.filter((each) => each === region || this.#live.includes(each));
+    this.#live = this.regions.filter((each) => each === region || this.#live.includes(each));
     this.#lastSeenAt.set(region, now);
     if (this.#absent.has(region)) this.#ended(region, now);
     this.#saveSoon();
@@ -108,7 +120,7 @@ export class RegionPresence {
    */
   judgeAbsences(isDeclared: (region: Region) => boolean): Region[] {
     const missed: Region[] = [];
-    for (const region of REGIONS) {
+    for (const region of this.regions) {
       if (this.#live.includes(region)) continue;
       const lastSeenAt = this.#lastSeenAt.get(region);
       const isMissed = lastSeenAt !== undefined || isDeclared(region);
@@ -175,10 +187,13 @@ export type AbsentRegionsParts = {
 export class AbsentRegions {
   readonly #parts: AbsentRegionsParts;
   readonly #declared = new DeclaredRegions();
+  /** The regions of this coordinator, and those that it has logged as missing. */
+  readonly #known: Set<Region>;
   #lookAt = Number.POSITIVE_INFINITY;
 
   constructor(parts: AbsentRegionsParts) {
     this.#parts = parts;
+    this.#known = new Set(parts.presence.regions);
   }
 
   /** @param now monotonic, ms */
@@ -188,6 +203,19 @@ export class AbsentRegions {
 
   declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
     this.#declared.recount(before, after);
+    for (const region of after?.regions ?? []) if (!this.#known.has(region)) this.#missingSettings(region);
+  }
+
+  /**
+   * Another coordinator of the installation has a region that this one does not have. It counts as a region
+   * without agents here: no jobs are sent to it, and its results are not read.
+   */
+  #missingSettings(region: Region): void {
+    this.#known.add(region);
+    this.#parts.log.error(
+      { region },
+      'monitors name a region that this coordinator does not have: give all coordinators the same SVC_EXTRA_REGIONS',
+    );
   }
 
   /** Whether an active monitor declares the region. */
@@ -197,7 +225,7 @@ export class AbsentRegions {
 
   /** Whether active monitors declare any region, and all declared regions are live. */
   areAllLive(isLive: (region: Region) => boolean): boolean {
-    const declared = REGIONS.filter((region) => this.isDeclared(region));
+    const declared = this.#parts.presence.regions.filter((region) => this.isDeclared(region));
     return declared.length > 0 && declared.every(isLive);
   }
 
@@ -235,7 +263,7 @@ export class AbsentRegions {
  * regions) is not counted.
  */
 class DeclaredRegions {
-  readonly #counts = new Map<Region, number>(REGIONS.map((region) => [region, 0]));
+  readonly #counts = new Map<Region, number>();
 
   count(region: Region): number {
     return this.#counts.get(region) ?? 0;

@@ -42,7 +42,7 @@ describe('regions that join', () => {
   const D: Region = 'hosta-ams';
   const everywhere = liveMonitor(2, { regions: null });
   const votes = (regions: readonly Region[]) =>
-    Object.fromEntries(regions.map((region) => [region, 'passed']));
+    Object.fromEntries(regions.map((region) => [region, 'passed' as const]));
 
   beforeEach(async () => {
     it.presence.had.clear();

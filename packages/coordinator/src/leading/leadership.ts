@@ -51,6 +51,7 @@ import type { Secrets } from '../store/declaration/secrets.ts';
 import { notLeading } from '../store/errors.ts';
 import { loadWindows, windowsOfUnknownZones } from '../store/incidents/maintenance-windows.ts';
 import { createRecordingStore, type RecordingStore } from '../store/results/recording-store.ts';
+import { type RegionNumbers, storedRegionNumbers } from '../store/results/region-numbers.ts';
 import { shardStates } from '../store/shards.ts';
 import type { Store } from '../store/store.ts';
 import type { DerivedIds } from '../verdict/derived-ids.ts';
@@ -84,6 +85,8 @@ export type LeadershipSettings = Pick<
 export type LeadershipParts = {
   /** The shard that is led. */
   readonly shard: Shard;
+  /** The regions of the installation, in the order in which they are shown. */
+  readonly regions: readonly Region[];
   readonly config: LeadershipSettings & { readonly publicUrl: string };
   /** Values of the settings that kinds of channel read. */
   readonly operator: OperatorValues;
@@ -155,6 +158,7 @@ type Loaded = {
   readonly slotClock: SlotClock;
   readonly believed: BelievedClock;
   readonly presence: RegionPresence;
+  readonly numbers: RegionNumbers;
 };
 
 /**
@@ -176,7 +180,7 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
   const maintenanceHold = await loadMaintenance(parts, slotClock);
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const metricsExport = createMetricsExport(parts, monitors);
-  const tokens = new JobTokens(parts.jobKey);
+  const tokens = new JobTokens(parts.jobKey, loaded.numbers);
   const toDispatch = new ToDispatch();
   const recorder = createRecorder(parts, loaded, {
     states,
@@ -194,6 +198,7 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
     streams: parts.streams,
     recorder,
     hadAgentWithin24h: (region) => presence.hadAgentWithin24h(region),
+    regions: presence.regions,
     clock,
     log,
     maxBytes: config.resultsMaxBytes,
@@ -266,15 +271,16 @@ async function loadBackground(
   };
 }
 
-async function load({ shard, store, secrets, clock, log }: LeadershipParts): Promise<Loaded> {
+async function load({ shard, store, secrets, clock, log, regions }: LeadershipParts): Promise<Loaded> {
   const monitors = await MonitorsInMemory.load(store, secrets, shard);
   const given = await loadNewestSlots(store, monitors, Math.floor(clock.wall()));
   const newest = newestOf(given.newest);
   const slotClock = new SlotClock(clock, newest, log, given.ahead);
   const believed = await BelievedClock.load({ store, clock, log }, newest);
-  const presence = new RegionPresence({ store, clock, log });
+  const presence = new RegionPresence({ store, clock, log, regions });
   await presence.load();
-  return { monitors, newestSlots: given.newest, slotClock, believed, presence };
+  const numbers = await storedRegionNumbers(store);
+  return { monitors, newestSlots: given.newest, slotClock, believed, presence, numbers };
 }
 
 function loadRollups(
@@ -310,7 +316,7 @@ async function loadMaintenance(
 
 function createRecorder(
   { shard, store, secrets, ids, bus, clock, log }: LeadershipParts,
-  { monitors, slotClock, presence }: Loaded,
+  { monitors, slotClock, presence, numbers }: Loaded,
   parts: {
     readonly states: States;
     readonly tokens: JobTokens;
@@ -325,7 +331,7 @@ function createRecorder(
   const { states, background, slots, backlogHold } = parts;
   const hint = new QueuedHint(bus);
   return new Recorder({
-    store: timedStore(createRecordingStore(store, secrets, shard), clock, parts.transactionDuration),
+    store: timedStore(createRecordingStore(store, secrets, shard, numbers), clock, parts.transactionDuration),
     states,
     monitors,
     maintenance: parts.maintenanceHold,
@@ -476,7 +482,7 @@ function createConfiguration(
  * @returns null when no file is declared
  */
 export function createDeclaredFile(
-  { config, operator, store, secrets, workspaceId, declaring, clock, log }: LeadershipParts,
+  { config, operator, store, secrets, workspaceId, regions, declaring, clock, log }: LeadershipParts,
   configuration: StoredConfiguration,
 ): DeclaredFile | null {
   if (config.config === undefined) return null;
@@ -489,6 +495,7 @@ export function createDeclaredFile(
     secrets,
     ...declaring,
     channelEgressAllow: config.channelEgressAllow,
+    regions,
     allowsDelete: config.allowsDelete,
     channelProblem: channelProblems({ operator, urls: urlRules(config) }),
     clock,

@@ -44,6 +44,7 @@ export const COPIED_TABLES = [
   'component_groups',
   'components',
   'changes',
+  'own_regions',
   'slot_results',
   'agent_names',
   'off_grid_slots',

@@ -1,5 +1,4 @@
 import { type OperationNode, type RawBuilder, type RawNode, sql } from 'kysely';
-import type { RegionSet } from '../verdict/region-set.ts';
 import {
   countsIn,
   PhaseSums,
@@ -292,15 +291,18 @@ export function readReportSums(sums: SummedUp): RegionCounts[] {
   return added.counts();
 }
 
-/** Aggregate: the sums of the phases in the reports of these regions, from `slot_results.reports`. */
-export function phaseSums(reports: RawBuilder<unknown>, regions: RegionSet): RawBuilder<SummedUp> {
-  return eachIn({ sqlite: sql<SummedUp>`phase_sums(${reports}, ${regions})`, postgres: inHex(reports) });
+/**
+ * Aggregate: the sums of the phases in the reports of the region with this number, or of `EVERY_REGION`, from
+ * `slot_results.reports`.
+ */
+export function phaseSums(reports: RawBuilder<unknown>, region: number): RawBuilder<SummedUp> {
+  return eachIn({ sqlite: sql<SummedUp>`phase_sums(${reports}, ${region})`, postgres: inHex(reports) });
 }
 
-export function readPhaseSums(sums: SummedUp, regions: RegionSet): PhaseTotals {
+export function readPhaseSums(sums: SummedUp, region: number): PhaseTotals {
   if (!isHex(sums)) return JSON.parse(sums) as PhaseTotals;
   const added = new PhaseSums();
-  for (const reports of sums.match(HEX) ?? []) added.add(Buffer.from(reports, 'hex'), regions);
+  for (const reports of sums.match(HEX) ?? []) added.add(Buffer.from(reports, 'hex'), region);
   return added.totals();
 }
 

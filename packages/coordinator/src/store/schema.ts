@@ -115,7 +115,7 @@ export interface Database {
     reason: string | null;
     version: number | null;
     floor_slot: Generated<number>;
-    entered: Generated<number>;
+    entered: Generated<string>;
     shown_version: Generated<number>;
   };
   monitor_votes: {
@@ -127,7 +127,15 @@ export interface Database {
     open_slots: string | null;
   };
   monitor_notices: { monitor_id: number; region: string; since: number; key: string; told: string };
-  slot_results: { slot: number; monitor_id: number; regions: number; not_run: number; reports: Uint8Array };
+  slot_results: {
+    slot: number;
+    monitor_id: number;
+    part: number;
+    regions: number;
+    not_run: number;
+    reports: Uint8Array;
+  };
+  own_regions: { id: Generated<number>; name: string };
   agent_names: { number: number; name: string; noted_on: number };
   export_totals: { monitor_id: number; until: number; totals: string };
   export_notes: { shard: number; id: number; note: Uint8Array };

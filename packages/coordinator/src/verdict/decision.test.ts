@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { castVotes, type OpenSlot, slotDecision } from './decision.ts';
 import { MONITOR_STATUSES, type MonitorStatus } from './monitor.ts';
-import { bitOf, type RegionSet, regionSet } from './region-set.ts';
+import { bitOf, type RegionSet, regionSet, union } from './region-set.ts';
 import { type Vote, type VoteOutcome, verdict } from './status.ts';
 
 const [A, B, C] = REGIONS as unknown as [Region, Region, Region];
@@ -238,7 +238,7 @@ describe('for every electorate', () => {
         for (const index of order) {
           const region = regions[index] as Region;
           const outcome = now[index] ?? null;
-          slot.answered |= bitOf(region);
+          slot.answered = union(slot.answered, bitOf(region));
           if (outcome !== null) slot.reports = [...slot.reports, vote(region, outcome)];
           if (decisionAt(slot, votes, electorate, 0, standing, quorum) === null) continue;
           expect(statusAfter(cast(votes, slot.reports), electorate, standing, quorum)).toBe(complete);
@@ -414,7 +414,7 @@ test('one region of three that fails every slot makes no error in 1,000 slots of
             // The report is late, so it becomes a vote at once.
             votes = cast(votes, [report]);
           } else {
-            current.answered |= bitOf(region);
+            current.answered = union(current.answered, bitOf(region));
             current.reports = [...current.reports, report];
             if (decisionAt(current, votes, THREE, 0) === null) continue;
             isDecided = true;

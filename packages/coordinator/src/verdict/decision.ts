@@ -1,7 +1,16 @@
 import type { Quorum } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from './monitor.ts';
-import { hasRegion, NO_REGIONS, type RegionSet, regionsOf, sizeOf } from './region-set.ts';
+import {
+  difference,
+  hasRegion,
+  intersection,
+  NO_REGIONS,
+  type RegionSet,
+  regionsOf,
+  sizeOf,
+  union,
+} from './region-set.ts';
 import {
   failedIn,
   failuresCoincide,
@@ -147,11 +156,11 @@ export type DecisionInput = CastingTime & {
 /** Why the slot is decided; null while it is undecided. */
 export function slotDecision(open: OpenSlot, standing: DecisionInput): SlotDecision | null {
   const { electorate, monotonic } = standing;
-  const expected = open.isGivenKnown ? open.given : open.given | electorate;
-  const missing = expected & ~open.answered;
+  const expected = open.isGivenKnown ? open.given : union(open.given, electorate);
+  const missing = difference(expected, open.answered);
   if (missing === NO_REGIONS) return 'all-answered';
   if (monotonic >= open.deadline) return 'period-over';
-  return isCertain(open, standing, missing & electorate) ? 'outcome-certain' : null;
+  return isCertain(open, standing, intersection(missing, electorate)) ? 'outcome-certain' : null;
 }
 
 /**
@@ -175,7 +184,7 @@ function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet):
     ? open.reports
     : open.reports.map((report) => ({ ...report, expiresAt: Number.POSITIVE_INFINITY }));
   const cast = castVotes(standing.votes, reports, standing);
-  const present = electorate & ~missing;
+  const present = difference(electorate, missing);
   const { failed, degraded, total } = tally(cast, present, now);
   const statusWith = (failing: number, slow: number, voting: number) =>
     statusOf(failed + failing, degraded + slow, total + voting, size, quorum);
@@ -210,7 +219,7 @@ function mayCoincide(
   missing: RegionSet,
 ): boolean {
   const { electorate, now, quorum } = standing;
-  const { total } = tally(cast, electorate & ~missing, now);
+  const { total } = tally(cast, difference(electorate, missing), now);
   const supposed = regionsOf(missing).map((region) => failureOf(region, slot));
   const failures = failedIn(castVotes(cast, supposed, standing), electorate, now);
   return failures.some((begin) => {

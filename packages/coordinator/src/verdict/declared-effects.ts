@@ -4,7 +4,7 @@ import type { Evaluation } from './evaluation.ts';
 import { keepFindable } from './kept-results.ts';
 import type { LiveWindow } from './maintenance-window.ts';
 import type { LiveMonitor } from './monitor.ts';
-import { hasRegion, regionSet } from './region-set.ts';
+import { hasRegion, intersection, regionSet } from './region-set.ts';
 import { decideSlots, judgeAnew } from './slot-life.ts';
 import type { Link, MonitorState } from './state.ts';
 import { freshForMs, isFresh } from './status.ts';
@@ -101,7 +101,7 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
   if (before !== undefined) ageByJump(evaluation.frame, state, before);
   if (before?.periodMs !== after.periodMs) keepUndecidedFindable(evaluation, state, after);
   // A region that is declared again later enters the electorate only after it was given a slot.
-  if (after.regions !== null) state.entered &= regionSet(after.regions);
+  if (after.regions !== null) state.entered = intersection(state.entered, regionSet(after.regions));
   if (!after.active) {
     endVotes(evaluation, state, after, 'deactivated', 'monitor-deactivated');
   } else if (isProbedOtherwise(state, before, after)) {
@@ -284,9 +284,9 @@ function dropRegions(evaluation: Evaluation, state: MonitorState, monitor: LiveM
   if (monitor.regions === null) return;
   const declared = regionSet(monitor.regions);
   // A region that is declared again later enters the electorate with its first slot.
-  state.entered &= declared;
+  state.entered = intersection(state.entered, declared);
   for (const open of state.open) {
-    open.given &= declared;
+    open.given = intersection(open.given, declared);
     // `answered` keeps the region, because it says whose result of the slot is recorded.
     open.reports = open.reports.filter(({ region }) => hasRegion(declared, region));
   }

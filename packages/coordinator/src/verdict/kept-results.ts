@@ -3,7 +3,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { isAhead, oldestVotable } from './casting.ts';
 import type { Frame } from './frame.ts';
 import type { LiveMonitor } from './monitor.ts';
-import { bitOf, hasRegion } from './region-set.ts';
+import { hasRegion, REGION_INDEXES, regionIndex } from './region-set.ts';
 import { isOnGrid } from './schedule.ts';
 import { type MonitorState, openSlotOf } from './state.ts';
 
@@ -108,12 +108,6 @@ export function isOutcomeUnknown(
   return slot < state.decidedSlot;
 }
 
-/**
- * Factor by which a key multiplies the monitor's id. It is larger than every number
- * that `Math.clz32` returns for a region's bit (4 to 31).
- */
-const REGION_PLACES = 32;
-
 /** The outcome of a slot, with a link to the outcome that was kept before it under the same key. */
 type Kept = { readonly slot: number; outcome: Outcome; readonly before: Kept | undefined };
 
@@ -145,5 +139,5 @@ function outcomeOfSlot(newest: Kept | undefined, slot: number): Kept | undefined
 }
 
 function keyOf(monitorId: number, region: Region): number {
-  return monitorId * REGION_PLACES + Math.clz32(bitOf(region));
+  return monitorId * REGION_INDEXES + regionIndex(region);
 }

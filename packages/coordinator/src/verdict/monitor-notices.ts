@@ -1,6 +1,6 @@
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from './monitor.ts';
-import { bitOf, type RegionSet, regionSet } from './region-set.ts';
+import { hasRegion, type RegionSet, regionSet } from './region-set.ts';
 import type { MonitorState } from './state.ts';
 import { electorateOf, freshForMs, isCounted, type Vote } from './status.ts';
 
@@ -115,7 +115,7 @@ function endOf<N extends MonitorNotice>(
   const { region } = notice;
   if (region === null) return status === 'unknown' ? [] : [{ is: 'over', notice, votes }];
   if (status === 'error' || status === 'degraded') return [{ is: 'dropped', notice }];
-  if ((electorate & bitOf(region)) === 0) return [{ is: 'dropped', notice }];
+  if (!hasRegion(electorate, region)) return [{ is: 'dropped', notice }];
   // A region that has stopped reporting neither fails nor works.
   const isOver = votes.some((vote) => vote.region === region && vote.outcome !== 'failed');
   return isOver ? [{ is: 'over', notice, votes }] : [];

@@ -1,47 +1,92 @@
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 
 /**
- * A set of regions as one integer: bit i stands for `REGIONS[i]`. There are 28 regions, so the integer stays
- * small enough for V8 to store it without an object. The evaluation holds several sets for each open slot of
- * 100,000 monitors.
+ * A set of regions as an integer: bit i stands for the region with the index i. While it has only regions with
+ * an index below {@link SMALL}, it is a number that V8 stores without an object: the evaluation holds several
+ * sets for each open slot of 100,000 monitors. Otherwise it is a BigInt. Each set has one form only, so sets
+ * are compared with `===`.
  */
-export type RegionSet = number;
+export type RegionSet = number | bigint;
+
+/** Number of bits of the sets that are numbers. */
+const SMALL = 31;
 
 export const NO_REGIONS: RegionSet = 0;
+/** The set of all regions that there can be: all bits are set, without end. It has no size and no list. */
+export const ALL_REGIONS: RegionSet = -1;
 
-const BITS: ReadonlyMap<Region, number> = new Map(REGIONS.map((region, index) => [region, 1 << index]));
+/** The regions that have an index, in its order. The 28 regions come first. */
+const INDEXED: Region[] = [...REGIONS];
+const INDEX = new Map<Region, number>(INDEXED.map((region, index) => [region, index]));
+const BITS = new Map<Region, RegionSet>(INDEXED.map((region, index) => [region, setOf(index)]));
 
-export function bitOf(region: Region): RegionSet {
-  return BITS.get(region) ?? NO_REGIONS;
+function setOf(index: number): RegionSet {
+  return index < SMALL ? 1 << index : 1n << BigInt(index);
 }
 
-const INDEX: ReadonlyMap<Region, number> = new Map(REGIONS.map((region, index) => [region, index]));
-
-/** Index of the region in the fixed order, 0 to 27. */
+/**
+ * Index of the region in this process. The 28 regions have 0 to 27, in their order. A region of one's own gets
+ * the next one when this thread meets it for the first time, so its index means nothing outside the thread.
+ */
 export function regionIndex(region: Region): number {
-  return INDEX.get(region) ?? -1;
+  const known = INDEX.get(region);
+  if (known !== undefined) return known;
+  const index = INDEXED.push(region) - 1;
+  INDEX.set(region, index);
+  return index;
+}
+
+/** Larger than every index of a region, because an installation has some hundred regions at most. */
+export const REGION_INDEXES = 1_024;
+
+/** The set of this region alone. */
+export function bitOf(region: Region): RegionSet {
+  const known = BITS.get(region);
+  if (known !== undefined) return known;
+  const set = setOf(regionIndex(region));
+  BITS.set(region, set);
+  return set;
 }
 
 export function regionSet(regions: readonly Region[]): RegionSet {
   let set = NO_REGIONS;
   // Loops by index, because an iterator would be created several times for each report.
-  for (let index = 0; index < regions.length; index += 1) set |= bitOf(regions[index] as Region);
+  for (let index = 0; index < regions.length; index += 1) set = union(set, bitOf(regions[index] as Region));
   return set;
 }
 
-export const ALL_REGIONS: RegionSet = regionSet(REGIONS);
-
-export function hasRegion(set: RegionSet, region: Region): boolean {
-  return (set & bitOf(region)) !== 0;
+export function union(one: RegionSet, other: RegionSet): RegionSet {
+  if (typeof one === 'number' && typeof other === 'number') return one | other;
+  return inOneForm(BigInt(one) | BigInt(other));
 }
 
-/** Number of regions in the set. */
+export function intersection(one: RegionSet, other: RegionSet): RegionSet {
+  if (typeof one === 'number' && typeof other === 'number') return one & other;
+  return inOneForm(BigInt(one) & BigInt(other));
+}
+
+/** The regions of the first set that the second one does not have. */
+export function difference(one: RegionSet, without: RegionSet): RegionSet {
+  if (typeof one === 'number' && typeof without === 'number') return one & ~without;
+  return inOneForm(BigInt(one) & ~BigInt(without));
+}
+
+function inOneForm(set: bigint): RegionSet {
+  return BigInt.asIntN(SMALL + 1, set) === set ? Number(set) : set;
+}
+
+export function hasRegion(set: RegionSet, region: Region): boolean {
+  return intersection(set, bitOf(region)) !== NO_REGIONS;
+}
+
+/** Number of regions in the set, which is not {@link ALL_REGIONS}. */
 export function sizeOf(set: RegionSet): number {
+  if (typeof set === 'bigint') return regionsOf(set).length;
   let size = 0;
   for (let rest = set; rest !== 0; rest &= rest - 1) size += 1;
   return size;
 }
 
 export function regionsOf(set: RegionSet): Region[] {
-  return REGIONS.filter((region) => hasRegion(set, region));
+  return INDEXED.filter((region) => hasRegion(set, region));
 }

@@ -4,7 +4,17 @@ import { castReports, oldestVotable } from './casting.ts';
 import { type OpenSlot, type SlotDecision, slotDecision } from './decision.ts';
 import type { Frame } from './frame.ts';
 import type { LiveMonitor } from './monitor.ts';
-import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionSet, sizeOf } from './region-set.ts';
+import {
+  ALL_REGIONS,
+  bitOf,
+  difference,
+  intersection,
+  NO_REGIONS,
+  type RegionSet,
+  regionSet,
+  sizeOf,
+  union,
+} from './region-set.ts';
 import { type MonitorState, openSlotOf } from './state.ts';
 import { freshForMs, isCounted, tally, type Vote, votesNeeded } from './status.ts';
 import {
@@ -37,7 +47,8 @@ export function giveSlot(
   const open = openSlot(frame, state, monitor, slot);
   // Dispatch learns of a changed declaration later than the evaluation does. A region that the monitor no
   // longer declares does not count as given.
-  open.given |= monitor.regions === null ? regions : regions & regionSet(monitor.regions);
+  const known = monitor.regions === null ? regions : intersection(regions, regionSet(monitor.regions));
+  open.given = union(open.given, known);
   open.isGivenKnown = true;
   decideSlots(frame, state, monitor);
   if (canEnter(frame, state, monitor)) judgeAnew(frame, state, monitor, slot);
@@ -91,7 +102,7 @@ export function excuseRegion(
   if (isOver(state, slot)) return;
   const open = openSlot(frame, state, monitor, slot);
   if (saidBy === 'region') markAnswered(open, region);
-  else open.answered |= bitOf(region);
+  else open.answered = union(open.answered, bitOf(region));
   decideSlots(frame, state, monitor);
 }
 
@@ -116,7 +127,7 @@ export function leaveOutRegions(
   frame.moved.add(state);
   const open = openSlotOf(state, slot);
   if (open === undefined) return;
-  open.answered |= regions;
+  open.answered = union(open.answered, regions);
   decideSlots(frame, state, monitor);
 }
 
@@ -206,7 +217,7 @@ function judgeSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, open
   // If expired votes left too few votes for the electorate before this slot,
   // `unknown` is dated at their expiry.
   if (!isCast) ageVotes(frame, state, monitor);
-  const joining = open.given & ~state.entered;
+  const joining = difference(open.given, state.entered);
   enterRegions(frame, state, open.given);
   if (!isCast) {
     ageVotes(frame, state, monitor, frame.instants.slotNow);
@@ -253,7 +264,7 @@ function castNews(
 function canEnter(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMonitor): boolean {
   if (state.votes.length === 0 || state.status === 'error') return false;
   const given = givenNow(state);
-  if ((given & ~state.entered) === NO_REGIONS) return false;
+  if (difference(given, state.entered) === NO_REGIONS) return false;
   const electorate = electorateFor(frame, state, monitor, given);
   const size = sizeOf(electorate);
   const { failed } = tally(state.votes, electorate, frame.now);
@@ -270,7 +281,7 @@ function givenNow({ open }: Readonly<MonitorState>): RegionSet {
   for (let index = 0; index < open.length; index += 1) {
     const each = open[index] as OpenSlot;
     if (!each.isGivenKnown) return NO_REGIONS;
-    given |= each.given;
+    given = union(given, each.given);
   }
   return given;
 }
@@ -280,7 +291,7 @@ function givenNow({ open }: Readonly<MonitorState>): RegionSet {
  * and enters it again with its next slot.
  */
 function enterRegions(frame: Frame, state: MonitorState, given: RegionSet): void {
-  const entered = (state.entered & frame.electable) | given;
+  const entered = union(intersection(state.entered, frame.electable), given);
   if (entered !== state.entered) frame.unwritten.add(state);
   state.entered = entered;
 }
@@ -291,7 +302,8 @@ function enterRegions(frame: Frame, state: MonitorState, given: RegionSet): void
  * changed, open slots are decided where they can be, and the status is judged again.
  */
 function reportLate(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
-  if (vote.slot === state.decidedSlot) state.decidedAnswered |= bitOf(vote.region);
+  if (vote.slot === state.decidedSlot)
+    state.decidedAnswered = union(state.decidedAnswered, bitOf(vote.region));
   if (!castNews(frame, state, monitor, [vote])) return;
   frame.moved.add(state);
   judgeAnew(frame, state, monitor, vote.slot);
@@ -316,8 +328,8 @@ export function judgeAnew(
 
 /** Notes that the region was given the slot, and has answered. */
 function markAnswered(open: OpenSlot, region: Region): void {
-  open.given |= bitOf(region);
-  open.answered |= bitOf(region);
+  open.given = union(open.given, bitOf(region));
+  open.answered = union(open.answered, bitOf(region));
 }
 
 /** Returns the open slot. Opens the slot if no event has mentioned it yet. */

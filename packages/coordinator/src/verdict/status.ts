@@ -1,7 +1,7 @@
 import type { Quorum } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from './monitor.ts';
-import { bitOf, type RegionSet, sizeOf } from './region-set.ts';
+import { hasRegion, intersection, type RegionSet, sizeOf } from './region-set.ts';
 
 /** The outcomes of a check that count as a vote. `not_run` is not a vote. */
 export type VoteOutcome = 'passed' | 'degraded' | 'failed';
@@ -106,7 +106,7 @@ export function votableForMs(periodMs: number, longestCheckMs: number): number {
  * A region that joins does not count as a missing vote before its first slot.
  */
 export function electorateOf(declared: RegionSet | null, hadAgent: RegionSet, entered: RegionSet): RegionSet {
-  return (declared ?? hadAgent) & hadAgent & entered;
+  return intersection(intersection(declared ?? hadAgent, hadAgent), entered);
 }
 
 /**
@@ -120,7 +120,7 @@ export function isFresh({ expiresAt }: Pick<Vote, 'expiresAt'>, now: number): bo
 
 /** Whether the vote counts at `now` in this electorate. */
 export function isCounted(vote: Vote, electorate: RegionSet, now: number): boolean {
-  return isFresh(vote, now) && (electorate & bitOf(vote.region)) !== 0;
+  return isFresh(vote, now) && hasRegion(electorate, vote.region);
 }
 
 export function tally(votes: readonly Vote[], electorate: RegionSet, now: number): VoteCounts {

@@ -1,7 +1,7 @@
 import { confirmedStatus, isConfirmedAtOnce, keptVerdicts, withVerdict } from './confirmation.ts';
 import type { Frame } from './frame.ts';
 import type { LiveMonitor, MonitorStatus } from './monitor.ts';
-import { NO_REGIONS, type RegionSet, regionSet } from './region-set.ts';
+import { NO_REGIONS, type RegionSet, regionSet, union } from './region-set.ts';
 import type { MonitorState } from './state.ts';
 import {
   areVotesTooFew,
@@ -34,7 +34,7 @@ export function electorateFor(
   joining: RegionSet = NO_REGIONS,
 ): RegionSet {
   const declared = monitor.regions === null ? null : regionSet(monitor.regions);
-  return electorateOf(declared, frame.electable, state.entered | joining);
+  return electorateOf(declared, frame.electable, union(state.entered, joining));
 }
 
 /** The votes that count now. */

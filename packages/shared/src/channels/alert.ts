@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 import { checkKind } from '../messages/check.ts';
 import { OUTCOMES } from '../messages/check-result.ts';
-import { REGIONS } from '../regions.ts';
 
 export const ALERT_STATUSES = ['error', 'degraded', 'recovered'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
@@ -99,7 +98,7 @@ export const alert = z.object({
   incident: z.string(),
   /** The last outcome of each region, and the slot of that outcome (epoch ms; absent: not known). */
   regions: z.array(
-    z.object({ region: z.enum(REGIONS), outcome: z.enum(OUTCOMES), slot: z.number().int().optional() }),
+    z.object({ region: z.string(), outcome: z.enum(OUTCOMES), slot: z.number().int().optional() }),
   ),
   /** Why this alert closes an incident that did not recover; absent in every other alert. */
   closure: z.enum(CLOSURES).optional(),

@@ -42,7 +42,7 @@ test('a subject on which a region may report always names that region', () => {
   );
 });
 
-test.each(['svc.results.mars', 'svc.results', 'hosta-fra', '', 'svc.results.mars.hosta-fra'])(
+test.each(['svc.results.hosta-mars', 'svc.results', 'hosta-fra', '', 'svc.results.Mars.hosta-fra'])(
   '%j names no region',
   (subject) => {
     expect(regionOfSubject(subject)).toBeNull();

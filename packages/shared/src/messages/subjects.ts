@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isRegion, type Region } from '../regions.ts';
+import { isRegionId, type Region } from '../regions.ts';
 
 /**
  * Name of the JetStream stream that keeps the results of a region about the monitors of a
@@ -105,5 +105,5 @@ export function isResultsSubjectOf(region: Region, subject: string): boolean {
  */
 export function regionOfSubject(subject: string): Region | null {
   const token = subject.split('.', 3)[2] ?? '';
-  return isRegion(token) ? token : null;
+  return isRegionId(token) ? token : null;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Instrument, OpenLabels } from '../metrics/instrument.ts';
 import { INSTRUMENT_GROUPS, type InstrumentGroup } from '../metrics/registry.ts';
+import { OWN_ID, REGION_FORMAT, REGIONS } from '../regions.ts';
 import type { Attribute, Attributes, ResourceDefinition, Value } from '../resources/definition.ts';
 import { DEFINITIONS, RESOURCE_KINDS, resourceSchema } from '../resources/registry.ts';
 import { meaning } from './meaning.ts';
@@ -192,7 +193,14 @@ function openLabelsTable(labels: OpenLabels): string[] {
  */
 function declaredFileSchema(): object {
   const kinds = RESOURCE_KINDS.map((kind) => {
-    const { $schema: _, ...resource } = z.toJSONSchema(resourceSchema(kind, 'file'), { io: 'input' });
+    const { $schema: _, ...resource } = z.toJSONSchema(resourceSchema(kind, 'file'), {
+      io: 'input',
+      override: ({ jsonSchema }) => {
+        if (jsonSchema.format !== REGION_FORMAT) return;
+        delete jsonSchema.format;
+        jsonSchema.anyOf = [{ enum: [...REGIONS] }, { pattern: OWN_ID.source }];
+      },
+    });
     const entries = { type: ['object', 'null'], additionalProperties: resource };
     return [kind, { description: DEFINITIONS[kind].description, ...entries }];
   });

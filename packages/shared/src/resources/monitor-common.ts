@@ -7,7 +7,7 @@ import { REGIONS } from '../regions.ts';
 import { urlSecrets } from '../url-secrets.ts';
 import { computed, optional, required, type Value, withDefault } from './definition.ts';
 import { headerValue, lines, oneLine, outgoingHeaderName } from './texts.ts';
-import { bool, choice, choiceSet, number, text, textMap } from './values.ts';
+import { bool, choice, number, regionSet, text, textMap } from './values.ts';
 import { expected } from './wording.ts';
 
 export const MONITOR_STATUS_VALUES = ['active', 'degraded', 'error', 'unknown'] as const;
@@ -70,7 +70,7 @@ export const running = {
     'Description that people see.',
   ),
   regions: optional(
-    choiceSet(REGIONS),
+    regionSet,
     'Regions that the monitor is checked from. The default is every region that has a live agent.',
   ),
   quorum: withDefault(

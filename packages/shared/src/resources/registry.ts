@@ -1,8 +1,10 @@
 import type { z } from 'zod';
+import { MOST_REGIONS, REGIONS, type Region } from '../regions.ts';
 import { notYet } from '../settings/not-yet.ts';
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind, type Resources } from './definitions.ts';
 import { type Issue, inputSchema, issuesOf, type Surface } from './input.ts';
 import { maskIssues } from './secrets.ts';
+import { notOneOf, wrongChoice } from './wording.ts';
 
 export type { StatusPageComponent } from './component.ts';
 export type { StatusPageComponentGroup } from './component-group.ts';
@@ -35,20 +37,39 @@ type Parsed<T> = { ok: true; value: T } | { ok: false; issues: Issue[] };
 /**
  * Validates and normalizes a user's input. All faults are reported at once. A mask in the place of a secret
  * is a fault on every surface, because the mask would replace the secret.
+ *
+ * @param regions the regions of the installation; default: the 28
  */
 export function parseResource<K extends ResourceKind>(
   kind: K,
   input: unknown,
   surface: Surface,
+  regions: readonly Region[] = REGIONS,
 ): Parsed<Resources[K]> {
   const parsed = resourceSchema(kind, surface).safeParse(input);
-  const masks = maskIssues(kind, input);
+  const found = [...maskIssues(kind, input), ...regionIssues(input, regions)];
   if (parsed.success) {
-    return masks.length === 0 ? { ok: true, value: parsed.data } : { ok: false, issues: masks };
+    return found.length === 0 ? { ok: true, value: parsed.data } : { ok: false, issues: found };
   }
-  const masked = new Set(masks.map(({ path }) => path.join()));
-  const others = issuesOf(parsed.error).filter(({ path }) => !masked.has(path.join()));
-  return { ok: false, issues: [...others, ...masks] };
+  const places = new Set(found.map(({ path }) => path.join()));
+  const others = issuesOf(parsed.error).filter(({ path }) => !places.has(path.join()));
+  return { ok: false, issues: [...others, ...found] };
+}
+
+/** The issues of the regions in an input that the installation does not have. */
+function regionIssues(input: unknown, regions: readonly Region[]): Issue[] {
+  const given = isObject(input) && Array.isArray(input.regions) ? input.regions : [];
+  // A longer list is refused as a whole.
+  if (given.length > MOST_REGIONS) return [];
+  return given.flatMap((region: unknown, index): Issue[] => {
+    if (typeof region !== 'string' || regions.includes(region)) return [];
+    const message = wrongChoice(region, regions);
+    return [{ path: ['regions', index], message, unquoted: notOneOf(regions) }];
+  });
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 /** Warnings about the attributes of a normalized resource, without a full stop. */

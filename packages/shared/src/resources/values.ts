@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { compareRegions, isRegionId, MOST_REGIONS, REGION_FORMAT, REGIONS, type Region } from '../regions.ts';
 import type { Attributes, SecretPart, Value } from './definition.ts';
 import { attributesSchema } from './input.ts';
 import { declaredIdentifier, identifier, type TextCheck, wellFormed } from './texts.ts';
@@ -127,20 +128,25 @@ export const bool: Value<boolean> = {
 };
 
 /**
- * A set of options. It is normalized to the order of `options` without repetitions, and an empty set to null.
+ * A set of regions. It is normalized to the order of the regions without repetitions, and an empty set to null.
+ * Which regions of one's own there are is not known here, so any id that can be one is taken. `parseResource`
+ * compares them with those of the installation.
  */
-export function choiceSet<const T extends readonly [string, ...string[]]>(
-  options: T,
-): Value<T[number][] | null> {
-  return {
-    type: 'set',
-    schema: listOf(choiceSchema(options), options.length).transform((members) => {
-      const present = new Set<string>(members);
-      return present.size === 0 ? null : options.filter((option) => present.has(option));
-    }),
-    oneOf: options,
-  };
-}
+export const regionSet: Value<Region[] | null> = {
+  type: 'set',
+  schema: listOf(
+    z
+      .string({ error: expected('a string') })
+      .meta({ format: REGION_FORMAT })
+      .superRefine((region, context) => {
+        if (!isRegionId(region)) context.addIssue({ code: 'custom', message: wrongChoice(region, REGIONS) });
+      }),
+    MOST_REGIONS,
+    (region) => typeof region !== 'string' || !isRegionId(region),
+  ).transform((members) => (members.length === 0 ? null : [...new Set(members)].sort(compareRegions))),
+  maximumItems: MOST_REGIONS,
+  form: `${REGIONS.map((region) => `\`${region}\``).join(', ')}, or a region of \`SVC_EXTRA_REGIONS\``,
+};
 
 /** The decimal id of a resource, as text. */
 export function reference(...kinds: [string, ...string[]]): Value<string> {

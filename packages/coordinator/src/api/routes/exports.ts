@@ -1,7 +1,7 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import type { Measurement } from '@svc/shared/metrics/values.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
-import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
+import { type Region, regionId } from '@svc/shared/regions.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { z } from 'zod';
 import type { OverdueChannel } from '../../alerts/overdue.ts';
@@ -74,7 +74,7 @@ const serviceStateView = z.object({
   streams: z
     .array(
       z.object({
-        region: z.enum(REGIONS),
+        region: regionId,
         bytes: z.number().int(),
         max_bytes: z.number().int().meta({ description: 'Beyond it the oldest results are lost.' }),
       }),
@@ -154,8 +154,8 @@ function serviceState({ measurements, parts, errors, shards, isOperator }: Servi
           rollups_behind_seconds: largest('svc_rollups_behind_seconds'),
         }
       : null,
-    streams: [...byLabel('svc_stream_bytes', 'region')].flatMap(([region, bytes]) =>
-      isRegion(region) ? [streamOf(region, bytes, limits)] : [],
+    streams: [...byLabel('svc_stream_bytes', 'region')].map(([region, bytes]) =>
+      streamOf(region, bytes, limits),
     ),
     errors: errors.map(({ message, detail, count, firstAt, lastAt }) => ({
       message,

@@ -1,5 +1,5 @@
 import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
-import { REGIONS } from '@svc/shared/regions.ts';
+import { compareRegions } from '@svc/shared/regions.ts';
 import {
   kindOfType,
   MONITOR_KINDS,
@@ -471,7 +471,7 @@ function monitorView(
   const answered = resourceView(stored, {
     status: verdict?.status ?? 'unknown',
     regions_status: (verdict?.votes ?? [])
-      .toSorted((one, other) => REGIONS.indexOf(one.region) - REGIONS.indexOf(other.region))
+      .toSorted((one, other) => compareRegions(one.region, other.region))
       .map((vote) => regionStatus(vote, now)),
     warnings: [
       ...attributeWarnings(stored.kind, stored.attributes),

@@ -1,7 +1,7 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import { check } from '@svc/shared/messages/check.ts';
 import { OUTCOMES } from '@svc/shared/messages/check-result.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { givenRegionId, type Region } from '@svc/shared/regions.ts';
 import { MONITOR_KINDS, toCheck } from '@svc/shared/resources/monitors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';
@@ -19,6 +19,7 @@ import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../
 import { cursorPage, decodeCursor, historyOf, historyPage, instantIn } from '../lists.ts';
 import { Problem } from '../problem.ts';
 import { monitorKindOf, requireMonitor } from './monitors.ts';
+import { requireKnownRegion } from './regions.ts';
 
 /**
  * How long before the creation of a monitor the search for its results
@@ -35,10 +36,7 @@ export const monitorResults = endpoint({
   tag: 'Monitors',
   summary: 'List the results of a monitor, newest first',
   query: cursorPage.extend({
-    region: z
-      .enum(REGIONS, 'is not a region')
-      .optional()
-      .meta({ description: 'Only results of this region.' }),
+    region: givenRegionId.optional().meta({ description: 'Only results of this region.' }),
     outcome: z
       .enum(OUTCOMES, 'must be passed, degraded, failed or not_run')
       .optional()
@@ -53,6 +51,7 @@ export function resultEndpoints({ store, slotNow }: Pick<ApiParts, 'store' | 'sl
   return [
     serve(monitorResults, async (request) => {
       const { limit, cursor, region = null, outcome = null, from = 0, until = null } = request.query;
+      await requireKnownRegion(store, region);
       const { id: monitorId, createdAt } = await requireMonitor(store, workspaceOf(request), idOf(request));
       const after = decodeCursor(cursor, cursorKeys);
       const rows = await newestResults(store, {
@@ -149,7 +148,7 @@ function transitionViewOf(row: TransitionRow): TransitionView {
   };
 }
 
-type CheckParts = Pick<ApiParts, 'monitors' | 'agents' | 'checks' | 'configuration'>;
+type CheckParts = Pick<ApiParts, 'monitors' | 'agents' | 'checks' | 'configuration' | 'ownRegions'>;
 
 /** Maximum number of simultaneous manual checks of one workspace. All workspaces together have at most 32. */
 const RUNS_PER_WORKSPACE = 8;
@@ -175,7 +174,13 @@ export const dryRun = endpoint({
   answers: { 200: { description: 'Outcome of each region.', schema: checkView } },
 });
 
-export function checkEndpoints({ monitors, agents, checks, configuration }: CheckParts): ServedEndpoint[] {
+export function checkEndpoints({
+  monitors,
+  agents,
+  checks,
+  configuration,
+  ownRegions,
+}: CheckParts): ServedEndpoint[] {
   const atOnce = new AtOnce();
   const run = async (
     workspaceId: number,
@@ -201,7 +206,7 @@ export function checkEndpoints({ monitors, agents, checks, configuration }: Chec
     }),
     serve(dryRun, async (request) => {
       const kind = monitorKindOf(request.body);
-      const draft = attributesIn(kind, request.body) as AttributesOf<MonitorKind>;
+      const draft = attributesIn(kind, request.body, ownRegions) as AttributesOf<MonitorKind>;
       configuration.checkMonitor(draft);
       const drafted = toCheck(draft);
       const checkText = new Secret(JSON.stringify(drafted));

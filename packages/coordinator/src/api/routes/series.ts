@@ -1,5 +1,5 @@
 import { phases } from '@svc/shared/messages/check-result.ts';
-import { REGIONS } from '@svc/shared/regions.ts';
+import { compareRegions, givenRegionId, regionId } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 import { type PhaseSeries, readPhases, readSeries, type Series } from '../../history/series.ts';
 import { readUptimes, UPTIME_RANGES, type Uptimes } from '../../history/status-times.ts';
@@ -14,6 +14,7 @@ import type { ApiParts } from '../api-parts.ts';
 import { tenths } from '../body-members.ts';
 import { endpoint, idOf, ok, type RequestOf, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { requireMonitor } from './monitors.ts';
+import { requireKnownRegion } from './regions.ts';
 import {
   instant,
   latencies,
@@ -35,15 +36,14 @@ const seriesQuery = z.object({
     .enum(RANGE_NAMES, `must be ${RANGE_NAMES.slice(0, -1).join(', ')} or ${RANGE_NAMES.at(-1)}`)
     .default('24h')
     .meta({ description: 'How far the series reaches back.' }),
-  region: z
-    .enum(REGIONS, 'is not a region')
+  region: givenRegionId
     .optional()
     .meta({ description: 'The series of this region. Default: of all regions together.' }),
 });
 
 const envelope = {
   range: z.enum(RANGE_NAMES),
-  region: z.enum(REGIONS).nullable().meta({ description: 'Null: all regions together.' }),
+  region: regionId.nullable().meta({ description: 'Null: all regions together.' }),
   from: instant.meta({ description: 'Beginning of the first bucket, epoch ms.' }),
   until: instant.meta({ description: 'Now, epoch ms.' }),
   bucket_ms: instant.meta({
@@ -79,7 +79,7 @@ const seriesView = z
     regions: z
       .array(
         z.object({
-          region: z.enum(REGIONS),
+          region: regionId,
           results: resultCounts,
           latency: latencies,
           p95: z.array(milliseconds.nullable()).meta({
@@ -156,16 +156,18 @@ function seriesAnswer(
     ...tallied(total),
     series: startsOf(buckets).map((start) => ({ at: start, ...tallied(tallies.get(start) ?? emptyTally()) })),
     region_bucket_ms: regionBuckets.bucketMs,
-    regions: REGIONS.flatMap((region) => {
-      const found = regions.get(region);
-      if (found === undefined) return [];
+    regions: [...regions].sort(byRegion).map(([region, found]) => {
       const p95 = startsOf(regionBuckets).map((start) => {
         const tally = found.tallies.get(start);
         return tally === undefined ? null : tenths(percentile(tally.latency, 0.95));
       });
-      return [{ region, ...tallied(found.total), p95 }];
+      return { region, ...tallied(found.total), p95 };
     }),
   };
+}
+
+function byRegion([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return compareRegions(one, other);
 }
 
 function phasesAnswer(requested: Requested, { buckets, every, sums }: PhaseSeries): PhasesView {
@@ -289,6 +291,7 @@ export const monitorUptime = endpoint({
 export function seriesEndpoints({ store, slotNow, monitors, agents }: Parts): ServedEndpoint[] {
   const requestedOf = async (request: RequestOf<typeof monitorSeries>): Promise<Requested> => {
     const { range, region = null } = request.query;
+    await requireKnownRegion(store, region);
     const { id } = await requireMonitor(store, workspaceOf(request), idOf(request));
     return { id, range, region, now: Math.floor(slotNow()) };
   };

@@ -1,4 +1,4 @@
-import { REGIONS } from '@svc/shared/regions.ts';
+import { compareRegions, regionId } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 import { readSummary, type Summary } from '../../history/summary.ts';
 import type { OutcomeCounts } from '../../history/tally.ts';
@@ -69,7 +69,7 @@ const summaryView = z
     regions: z
       .array(
         z.object({
-          region: z.enum(REGIONS),
+          region: regionId,
           uptime_by_checks: percent.meta({
             description:
               'Share of the results with an outcome other than not_run that passed or were degraded, in percent, rounded down. A region has no verdicts, so this is not a share of time.',
@@ -134,10 +134,9 @@ function summaryAnswer(range: SummaryRange, summary: Summary): SummaryView {
     uptime: uptimePercent(times),
     time: roundedTimes(times),
     ...tallied(total),
-    regions: REGIONS.flatMap((region) => {
-      const tally = regions.get(region);
-      return tally === undefined ? [] : [{ region, uptime_by_checks: upShare(tally), ...tallied(tally) }];
-    }),
+    regions: [...regions]
+      .sort(([one], [other]) => compareRegions(one, other))
+      .map(([region, tally]) => ({ region, uptime_by_checks: upShare(tally), ...tallied(tally) })),
     series: buckets.map((bucket) => ({
       at: bucket.at,
       status: worstStatus(bucket.times),

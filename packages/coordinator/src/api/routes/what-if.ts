@@ -3,13 +3,14 @@ import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { check } from '@svc/shared/messages/check.ts';
 import { quorumOf } from '@svc/shared/quorum.ts';
-import { REGIONS } from '@svc/shared/regions.ts';
+import { givenRegionId } from '@svc/shared/regions.ts';
 import { running } from '@svc/shared/resources/monitor-common.ts';
 import { z } from 'zod';
 import { closesIncidents } from '../../alerts/registry.ts';
 import type { Comparison, Course, OtherSettings } from '../../history/what-if/compare.ts';
 import { monitorCreatedAt } from '../../store/declaration/monitors.ts';
 import { wholeMs } from '../../store/queries.ts';
+import { type RegionNumbers, storedRegionNumbers } from '../../store/results/region-numbers.ts';
 import { type LiveMonitor, MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import { DAY_MS } from '../../verdict/summary-range.ts';
 import { uptimePercent } from '../../verdict/uptime.ts';
@@ -50,7 +51,7 @@ const whatIfBody = z
         'Latency above which a passing check is degraded, ms; 0: it never is. Left out: as it was.',
     }),
     regions: z
-      .array(z.enum(REGIONS, 'must be a region'))
+      .array(givenRegionId)
       .min(1, 'must name a region')
       .nullish()
       .meta({ description: 'Some of the regions of the monitor (default all).' }),
@@ -180,7 +181,11 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): S
         throw new Problem('not-found', `there is no monitor ${id}`);
       }
       const { timeout, retry } = check.parse(JSON.parse(present.checkText.reveal()));
-      const settings = settingsOf(request.body, { retry, regions: present.regions });
+      const settings = settingsOf(
+        request.body,
+        { retry, regions: present.regions },
+        await storedRegionNumbers(store),
+      );
       const until = slotNow();
       const whatIf = {
         ...{ present, createdAt, settings, until },
@@ -208,7 +213,7 @@ type Declared = Pick<LiveMonitor, 'regions'> & { readonly retry: number };
  *
  * @throws Problem `invalid` that lists all errors
  */
-function settingsOf(body: WhatIfBody, declared: Declared): OtherSettings {
+function settingsOf(body: WhatIfBody, declared: Declared, numbers: RegionNumbers): OtherSettings {
   const { retry, degraded_at, regions, quorum, confirm_after, recover_after } = body;
   const mistakes: { path: (string | number)[]; message: string }[] = [];
   if (retry !== null && retry !== undefined && retry > declared.retry) {
@@ -216,8 +221,12 @@ function settingsOf(body: WhatIfBody, declared: Declared): OtherSettings {
     mistakes.push({ path: ['retry'], message });
   }
   for (const [index, region] of (regions ?? []).entries()) {
-    if (declared.regions === null || declared.regions.includes(region)) continue;
-    const message = `must be a region of the monitor: ${declared.regions.join(', ')}`;
+    const isKnown = declared.regions?.includes(region) ?? numbers.numberIn(region) !== null;
+    if (isKnown) continue;
+    const message =
+      declared.regions === null
+        ? 'is not a region'
+        : `must be a region of the monitor: ${declared.regions.join(', ')}`;
     mistakes.push({ path: ['regions', index], message });
   }
   if (mistakes.length > 0) throw invalid(mistakes);

@@ -135,6 +135,8 @@ export type References = {
  * options are folded, except options that are chosen.
  */
 export type LikelyOptions = {
+  /** All options, where the field itself does not know them. */
+  readonly options?: readonly Option[];
   readonly values: ReadonlySet<string>;
   /** What the other options are: `Regions without an agent`. */
   readonly others: string;
@@ -339,15 +341,16 @@ function choices(view: FormView, field: Field, options: readonly Option[], path:
   const boxes = (some: readonly Option[]) =>
     html`<div class="boxes">${some.map(({ value, label }) => checkbox(path, value, label, chosen.has(value)))}</div>`;
   const likely = view.likely.get(path);
+  const all = likely?.options ?? options;
   const isFirst = ({ value }: Option) =>
     likely === undefined || likely.values.has(value) || chosen.has(value);
-  const others = options.filter((option) => !isFirst(option));
+  const others = all.filter((option) => !isFirst(option));
   const folded = html`<details><summary>${likely?.others ?? ''} (${others.length})</summary>${boxes(others)}</details>`;
   return choiceSet(
     view,
     field,
     path,
-    html`${boxes(options.filter(isFirst))}${others.length === 0 ? NO_HTML : folded}`,
+    html`${boxes(all.filter(isFirst))}${others.length === 0 ? NO_HTML : folded}`,
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Phases } from '@svc/shared/messages/check-result.ts';
-import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
+import { compareRegions, isRegionId, type Region } from '@svc/shared/regions.ts';
 import type { PhasesView, SeriesView } from '../../api/routes/series.ts';
 import { SERIES_RANGES, type SeriesRange } from '../../verdict/series-range.ts';
 import { type Line, renderLineChart, sparkline } from '../../web/charts/line-chart.ts';
@@ -35,7 +35,7 @@ const RANGES = Object.keys(SERIES_RANGES) as SeriesRange[];
 export function chosenCharts(query: URLSearchParams): ChartChoice {
   const range = RANGES.find((each) => each === query.get('range')) ?? '24h';
   const region = query.get('region') ?? '';
-  return { range, region: isRegion(region) ? region : null };
+  return { range, region: isRegionId(region) ? region : null };
 }
 
 /** The query of a page that shows this range and region. */
@@ -60,7 +60,7 @@ export function chartControls(choice: ChartChoice, regions: readonly Region[]): 
 <label class="unseen" for="chart-region">Region of the charts</label>
 <select id="chart-region" name="region">
 <option value="">All regions</option>
-${REGIONS.filter((region) => regions.includes(region)).map(
+${regions.map(
   (region) =>
     html`<option value="${region}"${region === choice.region ? html` selected` : NO_HTML}>${region}</option>`,
 )}
@@ -203,7 +203,7 @@ export function regionsOf(monitor: MonitorView, { regions }: SeriesView): Region
     ...monitor.regions_status.map(({ region }) => region),
     ...regions.map(({ region }) => region),
   ]);
-  return REGIONS.filter((region) => known.has(region));
+  return [...known].sort(compareRegions);
 }
 
 /**

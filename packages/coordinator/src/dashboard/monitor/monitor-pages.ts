@@ -3,6 +3,7 @@ import { monitorDeliveries } from '../../api/routes/deliveries.ts';
 import { INCIDENT, type IncidentView } from '../../api/routes/incidents.ts';
 import { WINDOW, type WindowView } from '../../api/routes/maintenance.ts';
 import { MONITOR, type MonitorStateView, monitorStates, monitorUses } from '../../api/routes/monitors.ts';
+import { listRegions } from '../../api/routes/regions.ts';
 import { monitorResults, monitorTransitions } from '../../api/routes/results.ts';
 import { monitorPhases, monitorSeries, monitorUptime, type UptimeView } from '../../api/routes/series.ts';
 import { DAY_MS } from '../../verdict/summary-range.ts';
@@ -329,9 +330,16 @@ export const MONITOR_PAGES: readonly DashboardPage[] = [
   historyPageOf('Results', async ({ api, query }, id) => {
     const path = `/monitors/${id}/results`;
     const filter = filterIn(query);
-    const { data, next_cursor: next } = await api.read(monitorResults, { id, ...pageOf(query), ...filter });
+    const [{ data, next_cursor: next }, regions] = await Promise.all([
+      api.read(monitorResults, { id, ...pageOf(query), ...filter }),
+      api.read(listRegions, {}),
+    ]);
     const isFiltered = Object.values(filter).some((value) => value !== null);
-    return html`${filterForm(path, filter)}
+    return html`${filterForm(
+      path,
+      filter,
+      regions.data.map(({ region }) => region),
+    )}
 ${
   data.length > 0
     ? resultsList(data)

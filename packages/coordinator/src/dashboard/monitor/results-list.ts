@@ -1,5 +1,5 @@
 import { OUTCOMES, type Outcome, type Phases } from '@svc/shared/messages/check-result.ts';
-import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
+import { isRegionId, type Region } from '@svc/shared/regions.ts';
 import type { ResultView } from '../../api/answers.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
@@ -92,7 +92,7 @@ type ResultsFilter = {
 export function filterIn(query: URLSearchParams): ResultsFilter {
   const region = query.get('region') ?? '';
   return {
-    region: isRegion(region) ? region : null,
+    region: isRegionId(region) ? region : null,
     outcome: OUTCOMES.find((outcome) => outcome === query.get('outcome')) ?? null,
     from: instantIn(query.get('from')),
     until: instantIn(query.get('until')),
@@ -103,13 +103,14 @@ export function filterIn(query: URLSearchParams): ResultsFilter {
  * The filter form. It uses `GET` and needs no script.
  *
  * @param path path of the page
+ * @param regions the regions of the installation
  */
-export function filterForm(path: string, filter: ResultsFilter): Html {
+export function filterForm(path: string, filter: ResultsFilter, regions: readonly Region[]): Html {
   const option = (value: string, word: string, isChosen: boolean) =>
     html`<option value="${value}"${isChosen ? html` selected` : NO_HTML}>${word}</option>`;
   return html`<form method="get" action="${path}" class="filters">
 <div class="field"><label for="filter-outcome">Outcome</label><select id="filter-outcome" name="outcome"><option value="">Any</option>${OUTCOMES.map((outcome) => option(outcome, outcomeWord(outcome), outcome === filter.outcome))}</select></div>
-<div class="field"><label for="filter-region">Region</label><select id="filter-region" name="region"><option value="">Any</option>${REGIONS.map((region) => option(region, region, region === filter.region))}</select></div>
+<div class="field"><label for="filter-region">Region</label><select id="filter-region" name="region"><option value="">Any</option>${regions.map((region) => option(region, region, region === filter.region))}</select></div>
 <div class="field"><label for="filter-from">From (${zoneName()})</label><input id="filter-from" data-utc autocomplete="off" type="datetime-local" name="from" value="${inputText(filter.from)}"></div>
 <div class="field"><label for="filter-until">Until (${zoneName()})</label><input id="filter-until" data-utc autocomplete="off" type="datetime-local" name="until" value="${inputText(filter.until)}"></div>
 <div class="row"><button>Filter</button><a href="${path}">Show all</a></div>

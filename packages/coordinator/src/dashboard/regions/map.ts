@@ -1,10 +1,10 @@
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { type FixedRegion, isFixedRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import { type State, stateLabel, statePath } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instantText } from '../../web/times.ts';
 
 /** The place of each region, in words. */
-export const PLACES: Readonly<Record<Region, string>> = {
+const PLACES: Readonly<Record<FixedRegion, string>> = {
   'hosta-ams': 'Amsterdam, Netherlands',
   'hosta-arn': 'Stockholm, Sweden',
   'hosta-bom': 'Mumbai, India',
@@ -36,7 +36,7 @@ export const PLACES: Readonly<Record<Region, string>> = {
 };
 
 /** Longitude and latitude of each region's city, or of the middle of its area, degrees. */
-export const COORDINATES: Readonly<Record<Region, readonly [longitude: number, latitude: number]>> = {
+export const COORDINATES: Readonly<Record<FixedRegion, readonly [longitude: number, latitude: number]>> = {
   'hosta-ams': [4.9, 52.4],
   'hosta-arn': [18.1, 59.3],
   'hosta-bom': [72.9, 19.1],
@@ -193,7 +193,7 @@ const APART = 6.2;
 
 /** A region on the map. `state` is null for a region without agents. */
 export type MappedRegion = {
-  readonly region: Region;
+  readonly region: FixedRegion;
   readonly state: State | null;
   readonly word: string;
   /**
@@ -243,7 +243,12 @@ ${used.map(regionMark)}</svg>
 </figure>`;
 }
 
-function indexOf(region: Region): number {
+/** Where a region is, in words; for a region of one's own, the name that the settings give it. */
+export function placeOf({ region, name }: { readonly region: Region; readonly name: string | null }): string {
+  return isFixedRegion(region) ? PLACES[region] : (name ?? '');
+}
+
+function indexOf(region: FixedRegion): number {
   return REGIONS.indexOf(region);
 }
 

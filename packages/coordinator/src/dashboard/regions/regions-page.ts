@@ -1,3 +1,4 @@
+import { isFixedRegion } from '@svc/shared/regions.ts';
 import type { RegionView } from '../../api/answers.ts';
 import { listRegions } from '../../api/routes/regions.ts';
 import { type State, stateLabel } from '../../web/design/states.ts';
@@ -6,7 +7,7 @@ import { age, instant } from '../../web/times.ts';
 import { REGIONS_STYLE } from '../dashboard-assets.ts';
 import type { DashboardPage } from '../dashboard-page.ts';
 import { pageHead } from '../page-parts.ts';
-import { type MappedRegion, PLACES, regionMap } from './map.ts';
+import { type MappedRegion, placeOf, regionMap } from './map.ts';
 
 /** Words for the faults that agents report about themselves. */
 const SICKNESS_WORDS = {
@@ -30,7 +31,7 @@ export const regionsPage: DashboardPage = {
       isLive: true,
       body: html`${pageHead('Regions', { lead: 'Checks run from the regions that have an agent. A fault of an agent never counts against a monitor.' })}
 <div id="regions" class="stack-large" data-live>
-${regionMap(data.map((region) => mapped(region, used.includes(region))))}
+${regionMap(data.flatMap((region) => mapped(region, used.includes(region))))}
 ${used.length === 0 ? noAgents() : regionTable(used, now)}
 ${
   others.length === 0
@@ -44,9 +45,12 @@ ${
   },
 };
 
-function mapped(view: RegionView, isUsed: boolean): MappedRegion {
+/** The region on the map. A region of one's own has no place on it. */
+function mapped(view: RegionView, isUsed: boolean): MappedRegion[] {
+  const { region, absent_since: absentSince } = view;
+  if (!isFixedRegion(region)) return [];
   const [state, word] = stateOf(view);
-  return { region: view.region, state: isUsed ? state : null, word, absentSince: view.absent_since };
+  return [{ region, state: isUsed ? state : null, word, absentSince }];
 }
 
 /**
@@ -58,7 +62,7 @@ function neverUsed(view: RegionView, now: number): Html {
     view.absent_since === null
       ? NO_HTML
       : html`<span class="soft small">missed${absenceText(view, now)}</span>`;
-  return html`<code>${view.region}</code> <span class="soft">${PLACES[view.region]}</span> ${missed}`;
+  return html`<code>${view.region}</code> <span class="soft">${placeOf(view)}</span> ${missed}`;
 }
 
 function noAgents(): Html {
@@ -80,7 +84,7 @@ function regionRow(view: RegionView, now: number): Html {
   const capacity = agents.reduce((sum, agent) => sum + agent.capacity, 0);
   const figures = new Intl.NumberFormat('en');
   return html`<tr><td>${stateLabel(state, word)}</td>
-<th scope="row" class="text-cell">${region}<span class="target soft small">${PLACES[region]}</span></th>
+<th scope="row" class="text-cell">${region}<span class="target soft small">${placeOf(view)}</span></th>
 <td class="text-cell">${agentsCell(view, now)}</td>
 <td class="number">${agents.length === 0 ? NO_HTML : html`${figures.format(running)} <span class="soft">of ${figures.format(capacity)}</span>`}</td>
 <td class="soft">${last_seen_at === null ? NO_HTML : age(last_seen_at, now)}</td></tr>`;

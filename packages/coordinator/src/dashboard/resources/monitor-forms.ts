@@ -237,10 +237,13 @@ function editorOf(type: MonitorType, copied: Readonly<Record<string, unknown>> =
 /** Offers the regions with a live agent first. If no region has one, all regions are offered alike. */
 async function regionsWithAgents(api: PageApi): Promise<ReadonlyMap<string, LikelyOptions>> {
   const { data } = await api.read(listRegions, {});
-  const values = new Set(data.filter(({ agents }) => agents.length > 0).map(({ region }) => region));
-  return values.size === 0
-    ? new Map()
-    : new Map([['regions', { values, others: 'Regions without an agent' }]]);
+  const live = data.filter(({ agents }) => agents.length > 0);
+  const values = new Set((live.length === 0 ? data : live).map(({ region }) => region));
+  const options = data.map(({ region, name }) => ({
+    value: region,
+    label: name === null ? region : `${region} (${name})`,
+  }));
+  return new Map([['regions', { options, values, others: 'Regions without an agent' }]]);
 }
 
 function chooseType(): DashboardAnswer {

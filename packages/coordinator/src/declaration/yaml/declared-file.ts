@@ -3,6 +3,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { FileWatch } from '@svc/shared/process/file-watch.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { GrowingWaits } from '@svc/shared/waiting.ts';
 import { appliedDeclaration, ownedRows } from '../../store/declaration/applied-declaration.ts';
 import type { Secrets } from '../../store/declaration/secrets.ts';
@@ -38,6 +39,8 @@ export type DeclaredFileParts = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Value of SVC_CHANNEL_EGRESS_ALLOW; absent: it is not set. */
   readonly channelEgressAllow?: readonly string[] | undefined;
+  /** The regions of the installation; absent: the 28. */
+  readonly regions?: readonly Region[] | undefined;
   /** Value of SVC_CONFIG_ALLOW_DELETE. */
   readonly allowsDelete: boolean;
   /**
@@ -191,10 +194,11 @@ export class DeclaredFile {
 
   async #apply(mustRead: boolean): Promise<void> {
     if (!mustRead && (await this.#applyIfUnchanged())) return;
-    const { env, channelEgressAllow, read = readDeclaration } = this.#parts;
+    const { env, channelEgressAllow, regions, read = readDeclaration } = this.#parts;
     // The watch begins before the reading, so that a change in between is noticed.
     await this.#watch.watchFiles([this.#path, ...this.#insertedFiles]);
-    const declaration = await read({ path: this.#path, env, channelEgressAllow }, this.#stopping.signal);
+    const request = { path: this.#path, env, channelEgressAllow, regions };
+    const declaration = await read(request, this.#stopping.signal);
     this.#insertedFiles = this.#pathsOf(declaration.inserted.files.map(({ name }) => name));
     await this.#watch.addFiles(this.#insertedFiles);
     if (declaration.errors.length > 0) throw new DeclarationError(declaration.errors);
@@ -208,13 +212,13 @@ export class DeclaredFile {
    * the same, sets the states of channels and the status of the file, and changes nothing else.
    */
   async #applyIfUnchanged(): Promise<boolean> {
-    const { workspaceId, secrets, version, env, channelEgressAllow = [], log } = this.#parts;
+    const { workspaceId, secrets, version, env, channelEgressAllow = [], regions = [], log } = this.#parts;
     const applied = await appliedDeclaration(this.#stored);
     if (applied === null) return false;
     this.#insertedFiles = this.#pathsOf(applied.files);
     // The watch begins before the reading, as in #apply.
     await this.#watch.watchFiles([this.#path, ...this.#insertedFiles]);
-    const present = { path: this.#path, version, env, channelEgressAllow };
+    const present = { path: this.#path, version, env, channelEgressAllow, regions };
     const now = await sourcesNow(present, applied, this.#stopping.signal);
     if (now === null || !isFingerprintOf(secrets, applied.fingerprint, now)) return false;
     if ((await ownedRows(this.#stored, workspaceId)) !== applied.rows) return false;
@@ -283,9 +287,10 @@ export class DeclaredFile {
   }
 
   #sourcesOf({ digest, inserted, warnings }: ReadDeclaration): Declaration['sources'] {
-    const { secrets, version, env, channelEgressAllow = [] } = this.#parts;
+    const { secrets, version, env, channelEgressAllow = [], regions = [] } = this.#parts;
     const { files, variables } = inserted;
-    const sources = { version, digest, files, variables: valuesOf(variables, env), channelEgressAllow };
+    const values = valuesOf(variables, env);
+    const sources = { version, digest, files, variables: values, channelEgressAllow, regions };
     return {
       digest,
       files: files.map(({ name }) => name),

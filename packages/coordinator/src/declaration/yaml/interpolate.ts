@@ -1,3 +1,4 @@
+import type { Region } from '@svc/shared/regions.ts';
 import { REFERENCE } from '@svc/shared/resources/texts.ts';
 
 /** Where `${env.NAME}` and `${file.PATH}` take their texts from. */
@@ -11,6 +12,8 @@ export type Sources = {
    * @throws Error whose message says why the file cannot be read
    */
   readonly readFile: (path: string) => string;
+  /** The regions of the installation; absent: the 28. */
+  readonly regions?: readonly Region[] | undefined;
 };
 
 export type Interpolated = { ok: true; text: string } | { ok: false; message: string };

@@ -208,7 +208,7 @@ function readEntry(
     report(offset, reference.path, isInserted(reference.path) ? WRONG_INSERTED_REFERENCE : problem);
   }
   for (const [offset, times] of misplaced) if (times > 0) report(offset, [], misplacedReference(entry.kind));
-  const parsed = parseResource(entry.kind, value ?? {}, 'file');
+  const parsed = parseResource(entry.kind, value ?? {}, 'file', sources.regions);
   if (!parsed.ok) {
     for (const issue of parsed.issues) {
       const message = isInserted(issue.path) ? (issue.unquoted ?? issue.message) : issue.message;

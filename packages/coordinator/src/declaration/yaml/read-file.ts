@@ -25,6 +25,7 @@ export function* readDeclaredFile({
   path,
   env,
   channelEgressAllow = [],
+  regions,
 }: ReadRequest): Generator<readonly DeclaredEntry[], ReadOutcome> {
   const file = basename(path);
   let content: ReadText;
@@ -42,6 +43,7 @@ export function* readDeclaredFile({
     env,
     onVariable: (name) => variables.add(name),
     readFile: (name) => inserted.read(name),
+    regions,
   });
   let next = entries.next();
   for (; next.done !== true; next = entries.next()) {

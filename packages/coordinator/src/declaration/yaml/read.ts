@@ -2,6 +2,7 @@ import { on } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { SvcError } from '@svc/shared/errors.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { DeclaredEntry, LocatedError } from './declaration.ts';
 import type { Inserted } from './sources.ts';
 
@@ -18,6 +19,8 @@ export type ReadRequest = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Value of `SVC_CHANNEL_EGRESS_ALLOW`, on which warnings depend; absent: it is not set. */
   readonly channelEgressAllow?: readonly string[] | undefined;
+  /** The regions of the installation; absent: the 28. */
+  readonly regions?: readonly Region[] | undefined;
 };
 
 export type ReadOutcome = {

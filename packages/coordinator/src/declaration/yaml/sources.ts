@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { Region } from '@svc/shared/regions.ts';
 import type { AppliedDeclaration } from '../../store/declaration/applied-declaration.ts';
 import type { SealPurpose, Secrets } from '../../store/declaration/secrets.ts';
 
@@ -39,6 +40,8 @@ export type DeclarationSources = {
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** Value of SVC_CHANNEL_EGRESS_ALLOW, on which the warnings depend. */
   readonly channelEgressAllow: readonly string[];
+  /** The regions of the installation, which monitors may name; empty: the 28. */
+  readonly regions: readonly Region[];
 };
 
 const PURPOSE: SealPurpose = 'facts.declared_sources';
@@ -55,13 +58,20 @@ export function isFingerprintOf(secrets: Secrets, fingerprint: string, sources: 
   return secrets.isFingerprint(fingerprint, PURPOSE, textOf(sources));
 }
 
-function textOf({ version, digest, files, variables, channelEgressAllow }: DeclarationSources): string {
+function textOf({
+  version,
+  digest,
+  files,
+  variables,
+  channelEgressAllow,
+  regions,
+}: DeclarationSources): string {
   const inserted = files.map((file): [string, string | null] => [file.name, file.digest]);
   const values = Object.entries(variables).map(([name, value]): [string, string | null] => [
     name,
     value ?? null,
   ]);
-  return JSON.stringify([version, digest, sorted(inserted), sorted(values), channelEgressAllow]);
+  return JSON.stringify([version, digest, sorted(inserted), sorted(values), channelEgressAllow, regions]);
 }
 
 function sorted(pairs: readonly [string, string | null][]): readonly [string, string | null][] {
@@ -90,7 +100,8 @@ export async function sourcesNow(
     version,
     env,
     channelEgressAllow,
-  }: Pick<DeclarationSources, 'version' | 'channelEgressAllow'> & {
+    regions,
+  }: Pick<DeclarationSources, 'version' | 'channelEgressAllow' | 'regions'> & {
     path: string;
     env: Readonly<Record<string, string | undefined>>;
   },
@@ -105,7 +116,8 @@ export async function sourcesNow(
     if (inserted === null) return null;
     files.push({ name, digest: inserted });
   }
-  return { version, digest, files, variables: valuesOf(applied.variables, env), channelEgressAllow };
+  const variables = valuesOf(applied.variables, env);
+  return { version, digest, files, variables, channelEgressAllow, regions };
 }
 
 /** Size of one read, bytes. Hashing so many bytes takes about 0.2 ms. */

@@ -7,7 +7,7 @@ import { Evaluation } from '../../verdict/evaluation.ts';
 import type { Windows } from '../../verdict/maintenance-window.ts';
 import type { LiveMonitor } from '../../verdict/monitor.ts';
 import { nextInstant } from '../../verdict/next-instant.ts';
-import { bitOf, NO_REGIONS, type RegionSet } from '../../verdict/region-set.ts';
+import { bitOf, NO_REGIONS, type RegionSet, union } from '../../verdict/region-set.ts';
 import { type MonitorState, newState, States } from '../../verdict/state.ts';
 import { DAY_MS } from '../../verdict/summary-range.ts';
 
@@ -139,7 +139,8 @@ export class Replay {
   /** The regions with a result in the last 24 h of the replay's time. */
   #electable(): RegionSet {
     let electable = NO_REGIONS;
-    for (const [region, at] of this.#seenAt) if (this.#at - at < DAY_MS) electable |= bitOf(region);
+    for (const [region, at] of this.#seenAt)
+      if (this.#at - at < DAY_MS) electable = union(electable, bitOf(region));
     return electable;
   }
 }

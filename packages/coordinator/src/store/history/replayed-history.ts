@@ -3,12 +3,13 @@ import type { Attempt, Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { sql } from 'kysely';
 import type { MonitorStatus } from '../../verdict/monitor.ts';
-import { type RegionSet, regionSet } from '../../verdict/region-set.ts';
+import { bitOf, NO_REGIONS, type RegionSet, union } from '../../verdict/region-set.ts';
 import type { Link } from '../../verdict/state.ts';
 import type { Announced } from '../../verdict/transition.ts';
 import type { ChangeOfStatus } from '../../verdict/writes.ts';
 import { numbersAs } from '../dialect.ts';
 import { slotsOfMonitor } from '../results/recorded-slots.ts';
+import { type RegionNumbers, storedRegionNumbers } from '../results/region-numbers.ts';
 import { isOneAttempt, readReports } from '../results/report-bytes.ts';
 import type { TimeSpan } from '../results/result-series.ts';
 import type { Store } from '../store.ts';
@@ -200,7 +201,7 @@ export async function* resultsAsRecorded(
     const { rows } = await sql<SlotRow>`
       SELECT slot, reports FROM ${numbersAs(asked, 'candidate')} CROSS JOIN slot_results
       WHERE slot = candidate.value AND monitor_id = ${monitorId}`.execute(read);
-    waiting = [...waiting, ...rows.flatMap(recordedRows)].sort(inOrder);
+    waiting = [...waiting, ...recordedRows(rows, await storedRegionNumbers({ read }))].sort(inOrder);
     // A result of a later slot may have been recorded before some of these results. So results that were
     // recorded after the next chunk's first slot wait until that chunk is read.
     const next = slots[first + SLOTS] ?? Number.POSITIVE_INFINITY;
@@ -215,10 +216,15 @@ function inOrder(a: RecordedRow, b: RecordedRow): number {
 
 type SlotRow = { readonly slot: number; readonly reports: Uint8Array };
 
-function recordedRows({ slot, reports }: SlotRow): RecordedRow[] {
-  const read = readReports(slot, reports);
-  const given = regionSet(read.map(({ region }) => region));
-  return read.map((report) => ({
+/** The reports of these rows, in any order. A slot may have several rows. */
+function recordedRows(rows: readonly SlotRow[], numbers: RegionNumbers): RecordedRow[] {
+  const read = rows.flatMap(({ slot, reports }) =>
+    readReports(slot, reports, numbers).map((report) => ({ slot, report })),
+  );
+  const given = new Map<number, RegionSet>();
+  for (const { slot, report } of read)
+    given.set(slot, union(given.get(slot) ?? NO_REGIONS, bitOf(report.region)));
+  return read.map(({ slot, report }) => ({
     recordedAt: report.recorded_at,
     slot,
     region: report.region,
@@ -228,6 +234,6 @@ function recordedRows({ slot, reports }: SlotRow): RecordedRow[] {
     statusCode: report.status_code ?? null,
     errorMessage: report.error_message ?? null,
     attempts: isOneAttempt(report) ? [] : report.attempts,
-    given,
+    given: given.get(slot) ?? NO_REGIONS,
   }));
 }

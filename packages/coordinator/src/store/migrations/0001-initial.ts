@@ -152,13 +152,18 @@ export const SHARDS = `CREATE TABLE shards (
 
 const EVALUATION = [
   // The results of all regions about a slot of a monitor. The key begins with the slot. So rows that are
-  // recorded together lie together, and expired rows are one range. `regions` has a bit for each region with
+  // recorded together lie together, and expired rows are one range. A row has 31 regions, and `part` says
+  // which: 0 is the row of the regions with the numbers 0 to 30, 1 that of 31 to 61, and so on; see
+  // `results/region-numbers.ts`. `regions` has a bit for each region of the row with
   // a report. `not_run` has a bit for each region whose reports are all `not_run`. `reports`: see
   // `results/report-bytes.ts`. `INT` takes four bytes in PostgreSQL, and as few bytes as possible in SQLite.
   `CREATE TABLE slot_results (
-    slot INTEGER NOT NULL, monitor_id INT NOT NULL, regions INT NOT NULL, not_run INT NOT NULL,
-    reports BLOB NOT NULL, PRIMARY KEY (slot, monitor_id)) WITHOUT ROWID
+    slot INTEGER NOT NULL, monitor_id INT NOT NULL, part SMALLINT NOT NULL, regions INT NOT NULL,
+    not_run INT NOT NULL, reports BLOB NOT NULL, PRIMARY KEY (slot, monitor_id, part)) WITHOUT ROWID
     /* PostgreSQL: PARTITION BY RANGE (slot) */`,
+  // Regions of one's own. The id gives the number in packed results, see `results/region-numbers.ts`. A row is
+  // never deleted, so a number means the same region for ever.
+  'CREATE TABLE own_regions (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE)',
   // The names of agents by the numbers that reports give them. `noted_on`: beginning of the last day (UTC) on
   // which the agent reported.
   'CREATE TABLE agent_names (number INTEGER PRIMARY KEY, name TEXT NOT NULL, noted_on INTEGER NOT NULL)',
@@ -172,14 +177,14 @@ const EVALUATION = [
   'CREATE INDEX off_grid_slots_slot ON off_grid_slots (slot)',
   // One row for each monitor: the state that the evaluation needs after a restart, without
   // the votes. `version`: the version of the probed attributes that the votes belong to.
-  // Results of slots up to `floor_slot` never vote. `entered` has a bit for each region that
-  // was asked to check a slot. `status_slot` is the slot of the last change to a status other
+  // Results of slots up to `floor_slot` never vote. `entered`: the regions that were asked to
+  // check a slot, joined by commas. `status_slot` is the slot of the last change to a status other
   // than `unknown`. `shown_version`: see `shown-versions.ts`.
   `CREATE TABLE monitor_states (
     monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
     status TEXT NOT NULL CHECK (status IN ('active', 'degraded', 'error', 'unknown')),
     status_slot INTEGER NOT NULL DEFAULT 0, since INTEGER NOT NULL, incident TEXT, reason TEXT, version INTEGER,
-    floor_slot INTEGER NOT NULL DEFAULT 0, entered INTEGER NOT NULL DEFAULT 268435455,
+    floor_slot INTEGER NOT NULL DEFAULT 0, entered TEXT NOT NULL DEFAULT '',
     shown_version INTEGER NOT NULL DEFAULT 1)`,
   // One row for each monitor, written with each slot. The key begins with the monitor's place in
   // the half minute, so rows of monitors that are due together lie together. `votes` and

@@ -1,9 +1,9 @@
 import type { Region } from '@svc/shared/regions.ts';
-import { bitOf, NO_REGIONS, type RegionSet } from '../../verdict/region-set.ts';
 import { dayOf } from '../../verdict/summary-range.ts';
 import type { Abstention, ReportedResult } from '../../verdict/writes.ts';
 import type { SqlStep, SqlValue } from '../store.ts';
 import { noteAgents, numberOfAgent } from './agent-names.ts';
+import { FIXED_NUMBERS, REGIONS_PER_ROW, type RegionNumbers } from './region-numbers.ts';
 import { type Finding, ReportWriter } from './report-bytes.ts';
 
 /** A region's report about a slot of a monitor, before it is recorded. */
@@ -38,8 +38,8 @@ export function abstentionOf({ monitorId, version, slot, region, reason }: Abste
  * Without the cast, SQLite would make a text of the joined bytes.
  */
 const INSERT_REPORTS = `
-  INSERT INTO slot_results (slot, monitor_id, regions, not_run, reports) VALUES (?, ?, ?, ?, ?)
-  ON CONFLICT (slot, monitor_id) DO UPDATE SET
+  INSERT INTO slot_results (slot, monitor_id, part, regions, not_run, reports) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (slot, monitor_id, part) DO UPDATE SET
     regions = slot_results.regions | excluded.regions,
     not_run = (slot_results.not_run & (excluded.not_run | ~excluded.regions))
       | (excluded.not_run & ~slot_results.regions),
@@ -50,11 +50,16 @@ const INSERT_REPORTS = `
 const WRITER = new ReportWriter();
 
 /**
- * The steps that record reports. All reports about one slot of a monitor go to one row.
+ * The steps that record reports. All reports about one slot of a monitor go to one row, unless they are of
+ * regions with numbers far apart (see {@link REGIONS_PER_ROW}).
  *
  * @param recordedAt epoch ms
  */
-export function insertReports(reports: readonly UnrecordedReport[], recordedAt: number): SqlStep[] {
+export function insertReports(
+  reports: readonly UnrecordedReport[],
+  recordedAt: number,
+  numbers: RegionNumbers = FIXED_NUMBERS,
+): SqlStep[] {
   const agents = new Map<string, number>();
   for (const { agent } of reports) {
     if (agent !== null && !agents.has(agent)) agents.set(agent, numberOfAgent(agent));
@@ -63,21 +68,29 @@ export function insertReports(reports: readonly UnrecordedReport[], recordedAt: 
   WRITER.clear();
   // Rows are written in the order of the table's key. Reports about the same slot keep their order, because
   // sorting is stable.
-  for (const report of reports.toSorted((a, b) => a.slot - b.slot || a.monitorId - b.monitorId)) {
+  const partOf = ({ region }: UnrecordedReport) => Math.floor(numbers.numberOf(region) / REGIONS_PER_ROW);
+  const inOrder = reports.toSorted(
+    (a, b) => a.slot - b.slot || a.monitorId - b.monitorId || partOf(a) - partOf(b),
+  );
+  for (const report of inOrder) {
     const { slot, monitorId, region, agent, found } = report;
+    const number = numbers.numberOf(region);
+    const place = number % REGIONS_PER_ROW;
+    const part = (number - place) / REGIONS_PER_ROW;
     let row = slots.at(-1);
-    if (row?.slot !== slot || row.monitorId !== monitorId) {
-      row = { slot, monitorId, regions: NO_REGIONS, ran: NO_REGIONS, end: 0 };
+    if (row?.slot !== slot || row.monitorId !== monitorId || row.part !== part) {
+      row = { slot, monitorId, part, regions: 0, ran: 0, end: 0 };
       slots.push(row);
     }
     WRITER.append(slot, {
-      region,
+      number,
       agent: agent === null ? null : (agents.get(agent) ?? null),
       recordedAt,
       found,
     });
-    row.regions |= bitOf(region);
-    if (found.outcome !== 'not_run') row.ran |= bitOf(region);
+    const bit = 1 << place;
+    row.regions |= bit;
+    if (found.outcome !== 'not_run') row.ran |= bit;
     row.end = WRITER.length;
   }
   return [
@@ -100,13 +113,13 @@ export function keepDays(slots: readonly { readonly slot: number }[]): SqlStep {
  * A row to which reports are being added. `end`: the position in the bytes of
  * all rows at which the reports of this row end.
  */
-type OpenRow = { slot: number; monitorId: number; regions: RegionSet; ran: RegionSet; end: number };
+type OpenRow = { slot: number; monitorId: number; part: number; regions: number; ran: number; end: number };
 
 function parametersOf(slots: readonly OpenRow[], bytes: Uint8Array<ArrayBuffer>): SqlValue[][] {
   let start = 0;
-  return slots.map(({ slot, monitorId, regions, ran, end }) => {
+  return slots.map(({ slot, monitorId, part, regions, ran, end }) => {
     const reports = bytes.subarray(start, end);
     start = end;
-    return [slot, monitorId, regions, regions & ~ran, reports];
+    return [slot, monitorId, part, regions, regions & ~ran, reports];
   });
 }

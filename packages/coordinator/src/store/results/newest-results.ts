@@ -1,13 +1,13 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { SlotRange } from '../../verdict/candidate-slots.ts';
-import { ALL_REGIONS, bitOf } from '../../verdict/region-set.ts';
 import { numbersAs } from '../dialect.ts';
 import type { Database } from '../schema.ts';
 import type { Store } from '../store.ts';
 import { namesOfAgents } from './agent-names.ts';
 import { slotsOfMonitor } from './recorded-slots.ts';
+import { REGIONS_PER_ROW, storedRegionNumbers } from './region-numbers.ts';
 import { readReports, type SlotReport } from './report-bytes.ts';
 
 /**
@@ -127,36 +127,49 @@ async function reportsOf(
   limit: number,
 ): Promise<FoundReport[]> {
   const { monitorId, region, outcome } = search;
-  const regions = region === null ? ALL_REGIONS : bitOf(region);
+  const numbers = await storedRegionNumbers({ read: db });
+  const number = region === null ? null : numbers.numberIn(region);
+  if (region !== null && number === null) return [];
   const rows = await db
     .selectFrom('slot_results')
     .select(['slot', 'reports'])
     .where('monitor_id', '=', monitorId)
     // All slots are passed as one parameter, so the statement does not depend on their number.
     .where(sql<boolean>`slot IN (SELECT value FROM ${numbersAs(slots, 'candidate')})`)
-    .where(sql<boolean>`(regions & ${regions}) <> 0`)
+    .$if(number !== null, (rows) => rows.where(hasReportOf(number ?? 0)))
     .orderBy('slot', 'desc')
-    // Without a filter by outcome, each row has a wanted result. The row of `after` is an
-    // exception: all its results may be on the previous page.
-    .$if(outcome === null, (rows) => rows.limit(limit + 1))
+    // Without a filter by outcome, each row has a wanted result. The rows of the slot of `after` are an
+    // exception: all their results may be on the previous page. Of the last slot, some rows may be missing, so
+    // the slots before it must suffice.
+    .$if(outcome === null, (rows) => rows.limit(limit + 2 * numbers.mostRows))
     .execute();
   const found: FoundReport[] = [];
-  for (const { slot, reports } of rows) {
-    const wanted = readReports(slot, reports, (report) => isWanted(slot, report, search)).sort((a, b) =>
-      a.region < b.region ? 1 : -1,
-    );
+  for (let first = 0; first < rows.length && found.length < limit; ) {
+    const slot = rows[first]?.slot ?? 0;
+    const wanted: SlotReport[] = [];
+    for (; rows[first]?.slot === slot; first += 1) {
+      const { reports } = rows[first] as (typeof rows)[number];
+      wanted.push(...readReports(slot, reports, numbers, (...of) => isWanted(slot, ...of, search)));
+    }
+    wanted.sort((a, b) => (a.region < b.region ? 1 : -1));
     for (const report of wanted) found.push({ ...report, slot });
-    if (found.length >= limit) break;
   }
   return found.slice(0, limit);
 }
 
+/** Whether the row has a report of the region with this number. */
+function hasReportOf(number: number): RawBuilder<boolean> {
+  const place = number % REGIONS_PER_ROW;
+  return sql<boolean>`part = ${(number - place) / REGIONS_PER_ROW} AND (regions & ${1 << place}) <> 0`;
+}
+
 function isWanted(
   slot: number,
-  report: Pick<SlotReport, 'region' | 'outcome'>,
+  reporting: Region,
+  reported: Outcome,
   { region, outcome, after }: ResultSearch,
 ): boolean {
-  if (region !== null && report.region !== region) return false;
-  if (outcome !== null && report.outcome !== outcome) return false;
-  return after === null || slot < after.slot || (slot === after.slot && report.region < after.region);
+  if (region !== null && reporting !== region) return false;
+  if (outcome !== null && reported !== outcome) return false;
+  return after === null || slot < after.slot || (slot === after.slot && reporting < after.region);
 }

@@ -68,7 +68,7 @@ export async function newestRecordedSlot({ read }: Store): Promise<number | null
 }
 
 /**
- * Yields each pair of a monitor and one of these slots that has a result.
+ * Yields each pair of a monitor and one of these slots that has a result, once for each row of the pair.
  *
  * @param slots epoch ms, without repetitions
  */

@@ -28,6 +28,7 @@ import {
 } from '../states/transitions.ts';
 import type { SqlStep, Store } from '../store.ts';
 import { abstentionOf, insertReports, reportOf } from './insert-reports.ts';
+import { FIXED_NUMBERS, type RegionNumbers } from './region-numbers.ts';
 import { readOutcomes } from './report-bytes.ts';
 
 /** One batch of the recorder. */
@@ -68,9 +69,10 @@ export function createRecordingStore(
   store: Store,
   secrets: Secrets,
   shard: Shard = ONLY_SHARD,
+  numbers: RegionNumbers = FIXED_NUMBERS,
 ): RecordingStore {
   return {
-    recordedOutcomes: (keys) => recordedOutcomes(store, keys),
+    recordedOutcomes: (keys) => recordedOutcomes(store, keys, numbers),
     positions: () => readPositions(store),
 
     states: (now) => storedStates(store, now, shard),
@@ -80,7 +82,9 @@ export function createRecordingStore(
       try {
         const outcomes = await store.commit([
           insertDeliveries(deliveries),
-          ...[hastenOlder(deliveries), ...stepsOf(batch, shard)].filter(({ rows }) => rows.length > 0),
+          ...[hastenOlder(deliveries), ...stepsOf(batch, shard, numbers)].filter(
+            ({ rows }) => rows.length > 0,
+          ),
         ]);
         return Array.from(outcomes[0] ?? [], ({ changes, id }) => (changes === 0 ? null : id));
       } catch (error) {
@@ -96,11 +100,16 @@ export function createRecordingStore(
   };
 }
 
-function stepsOf({ writes, positions, changesUntil, exportNote }: RecordedBatch, shard: Shard): SqlStep[] {
+function stepsOf(
+  { writes, positions, changesUntil, exportNote }: RecordedBatch,
+  shard: Shard,
+  numbers: RegionNumbers,
+): SqlStep[] {
   const steps = [
     ...insertReports(
       [...writes.results.map(reportOf), ...writes.abstentions.map(abstentionOf)],
       writes.recordedAt,
+      numbers,
     ),
     rememberSlots(writes.offGridSlots),
     markForRepair(writes.repairs),
@@ -168,16 +177,24 @@ export type ResultKey = { readonly monitorId: number; readonly slot: number; rea
  * sees all commits before the call. It runs on the connection for `work`, because the
  * recorder waits for the answer before it writes a batch.
  */
-async function recordedOutcomes(store: Store, keys: readonly ResultKey[]): Promise<(Outcome | null)[]> {
+async function recordedOutcomes(
+  store: Store,
+  keys: readonly ResultKey[],
+  numbers: RegionNumbers,
+): Promise<(Outcome | null)[]> {
   const slots = keys.map(({ slot, monitorId }) => [slot, monitorId] as const);
   const { rows } = await sql<{ slot: number; monitor_id: number; reports: Uint8Array }>`
     SELECT slot_results.slot, slot_results.monitor_id, slot_results.reports
     FROM ${pairsAs(slots, 'asked')} CROSS JOIN slot_results
     WHERE slot_results.slot = asked.first AND slot_results.monitor_id = asked.second`.execute(store.work);
-  const known = new Map(
-    rows.map(({ monitor_id, slot, reports }) => [`${monitor_id} ${slot}`, readOutcomes(reports)] as const),
+  const known = new Map<string, Outcome>();
+  for (const { monitor_id, slot, reports } of rows) {
+    for (const [number, outcome] of readOutcomes(reports))
+      known.set(`${monitor_id} ${slot} ${number}`, outcome);
+  }
+  return keys.map(
+    ({ monitorId, slot, region }) => known.get(`${monitorId} ${slot} ${numbers.numberOf(region)}`) ?? null,
   );
-  return keys.map(({ monitorId, slot, region }) => known.get(`${monitorId} ${slot}`)?.get(region) ?? null);
 }
 
 /**

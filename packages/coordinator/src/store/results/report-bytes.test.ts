@@ -4,10 +4,12 @@ import {
   checkResult,
   NOT_RUN_REASONS,
   OUTCOMES,
+  type Outcome,
 } from '@svc/shared/messages/check-result.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { FIXED_NUMBERS } from './region-numbers.ts';
 import {
   type Finding,
   type NewReport,
@@ -49,10 +51,18 @@ const DOWN: Finding = {
 };
 const ABSTAINED: Finding = { outcome: 'not_run', version: 3, reason: 'no-agent', attempts: [] };
 
-function packed(...reports: (Partial<NewReport> & { found: Finding })[]): Uint8Array {
+const numberOf = (region: Region) => FIXED_NUMBERS.numberOf(region);
+
+const byRegion = (outcomes: ReadonlyMap<number, Outcome>) =>
+  Array.from(outcomes, ([number, outcome]) => [FIXED_NUMBERS.regionOf(number), outcome] as const);
+
+type Packed = Partial<NewReport> & { region?: Region; found: Finding };
+
+function packed(...reports: Packed[]): Uint8Array {
   const writer = new ReportWriter();
   for (const report of reports) {
-    writer.append(SLOT, { region: 'hosta-fra', agent: AGENT, recordedAt: SLOT + 300, ...report });
+    const { region = 'hosta-fra', ...others } = report;
+    writer.append(SLOT, { number: numberOf(region), agent: AGENT, recordedAt: SLOT + 300, ...others });
   }
   return writer.copy();
 }
@@ -106,7 +116,7 @@ describe('what is read is what was recorded', () => {
           const parsed = checkResult.parse(result);
           const { monitor: _, slot, token: __, assertions: ___, ...found } = parsed;
           const writer = new ReportWriter();
-          writer.append(slot, { region, agent, recordedAt: slot + late, found });
+          writer.append(slot, { number: numberOf(region), agent, recordedAt: slot + late, found });
           const expected = { ...found, region, agent, recorded_at: slot + late };
           expect(readReports(slot, writer.copy())).toEqual([expected]);
         },
@@ -152,7 +162,7 @@ describe('a later version reads what is stored now:', () => {
 });
 
 describe('the report of a region', () => {
-  const outcomesOf = (...reports: Parameters<typeof packed>) => [...readOutcomes(packed(...reports))];
+  const outcomesOf = (...reports: Parameters<typeof packed>) => byRegion(readOutcomes(packed(...reports)));
   const B: Region = 'hostb-par';
 
   test('is the first that was run', () => {
@@ -182,7 +192,7 @@ describe('the report of a region', () => {
         for (const { region, found } of some) {
           if ((first.get(region) ?? 'not_run') === 'not_run') first.set(region, found.outcome);
         }
-        expect(new Map(readOutcomes(packed(...some)))).toEqual(first);
+        expect(new Map(byRegion(readOutcomes(packed(...some))))).toEqual(first);
       }),
     );
   });

@@ -7,8 +7,9 @@ import {
   type Phases,
   phases as phasesShape,
 } from '@svc/shared/messages/check-result.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { z } from 'zod';
+import { FIXED_NUMBERS, REGIONS_PER_ROW, type RegionNumbers } from './region-numbers.ts';
 
 /*
  * The content of `slot_results.reports`: the reports of the regions about one slot of a monitor, one after
@@ -19,9 +20,9 @@ import { z } from 'zod';
  *   report = length  region  flags  [latency]  version  recorded  [agent  started]  [status code]  [phases]
  *            [certificate]  [reason]  [rest]
  *
- * `length` is the number of bytes that follow it. `region` is one byte, the place of the region in `REGIONS`.
- * `flags` say which parts the report has. Numbers are LEB128, signed numbers in zigzag. Latency and phases
- * are tenths of a millisecond. The first byte of `phases` has a bit for each phase. If the phases add up to
+ * `length` is the number of bytes that follow it. `region` is the number of the region, see
+ * `region-numbers.ts`. `flags` say which parts the report has. Numbers are LEB128, signed numbers in zigzag.
+ * Latency and phases are tenths of a millisecond. The first byte of `phases` has a bit for each phase. If the phases add up to
  * the latency, the last phase is left out, and the highest bit of the first byte is set. Instants are
  * differences from the slot: `recorded` and `started` in ms, `certificate` in s. `agent` is the agent's
  * number of 40 bits, see `agent-names.ts`. `reason` is the place of the reason in `NOT_RUN_REASONS`.
@@ -131,7 +132,8 @@ const ABSENT = -1;
 
 /** A report to append, see {@link ReportWriter.append}. */
 export type NewReport = {
-  readonly region: Region;
+  /** The number of the region, see `region-numbers.ts`. */
+  readonly number: number;
   readonly agent: number | null;
   /** Epoch ms. */
   readonly recordedAt: number;
@@ -158,7 +160,7 @@ export class ReportWriter {
     return new Uint8Array(this.#bytes.subarray(0, this.#length));
   }
 
-  append(slot: number, { region, agent, recordedAt, found }: NewReport): void {
+  append(slot: number, { number, agent, recordedAt, found }: NewReport): void {
     const { outcome, version, latency, phases, reason } = found;
     const { status_code: statusCode, started_at: startedAt, certificate_expires_at: expiresAt } = found;
     const isOnce = isOneAttempt(found);
@@ -186,7 +188,7 @@ export class ReportWriter {
     const start = this.#length;
     // Reserves a byte for the length, which usually fits in one byte.
     this.#length += 1;
-    this.#byte(REGIONS.indexOf(region));
+    this.#number(number);
     this.#number(
       OUTCOMES.indexOf(outcome) |
         (latencyTenths === ABSENT ? 0 : HAS_LATENCY) |
@@ -387,24 +389,20 @@ const NOWHERE = -1;
  */
 export class ReportReader {
   #bytes: Uint8Array = new Uint8Array(0);
-  /** Where the report of each region begins, by the region's place, or {@link NOWHERE}. */
-  readonly #begins = new Int32Array(REGIONS.length);
+  /** Where the report of each region of the row begins, by the region's bit in the row, or {@link NOWHERE}. */
+  readonly #begins = new Int32Array(REGIONS_PER_ROW);
   /** Position at which the current report ends. */
   #end = 0;
   /** Position at which the parts of the current report after its latency begin. */
   #parts = 0;
   #at = 0;
-  #place = 0;
+  #region = 0;
   #flags = 0;
   #latencyTenths = ABSENT;
 
-  /** The place of the current report's region in `REGIONS`. */
-  get place(): number {
-    return this.#place;
-  }
-
-  get region(): Region {
-    return REGIONS[this.#place] as Region;
+  /** The number of the current report's region, see `region-numbers.ts`. */
+  get number(): number {
+    return this.#region;
   }
 
   get outcome(): Outcome {
@@ -418,8 +416,8 @@ export class ReportReader {
   }
 
   /**
-   * Calls `visit` once for each region that has a report, in the order of `REGIONS`. During a call of
-   * `visit`, the other members of this reader return the values of the region's report.
+   * Calls `visit` once for each region that has a report in the row, in the order of their numbers. During a
+   * call of `visit`, the other members of this reader return the values of the region's report.
    */
   forEach(reports: Uint8Array, visit: (report: ReportReader) => void): void {
     this.#bytes = reports;
@@ -428,10 +426,10 @@ export class ReportReader {
     for (let begin = 0; begin < reports.length; begin = this.#end) {
       if (!this.#open(begin)) break;
       const isRun = (this.#flags & OUTCOME) !== NOT_RUN;
-      const bit = 1 << this.#place;
-      if (this.#place >= REGIONS.length) continue;
-      if (begins[this.#place] !== NOWHERE && (!isRun || (ran & bit) !== 0)) continue;
-      begins[this.#place] = begin;
+      const place = this.#region % REGIONS_PER_ROW;
+      const bit = 1 << place;
+      if (begins[place] !== NOWHERE && (!isRun || (ran & bit) !== 0)) continue;
+      begins[place] = begin;
       if (isRun) ran |= bit;
     }
     for (let place = 0; place < begins.length; place += 1) {
@@ -442,11 +440,11 @@ export class ReportReader {
   }
 
   /**
-   * Returns the current report with all its parts.
+   * Returns the current report with all its parts but the name of its region.
    *
    * @param slot epoch ms
    */
-  read(slot: number): SlotReport {
+  read(slot: number): Omit<SlotReport, 'region'> {
     this.#at = this.#parts;
     const flags = this.#flags;
     const version = this.#number();
@@ -459,7 +457,6 @@ export class ReportReader {
     const reason = (flags & HAS_REASON) === 0 ? undefined : (NOT_RUN_REASONS[this.#byte()] ?? INTERNAL_ERROR);
     const { attempts, ...others } = (flags & HAS_REST) === 0 ? NOTHING : this.#rest();
     const found = {
-      region: this.region,
       outcome: this.outcome,
       version,
       recorded_at,
@@ -475,7 +472,7 @@ export class ReportReader {
         : { certificate_expires_at: (Math.floor(slot / 1_000) + expires) * 1_000 }),
       ...((flags & IS_TRUNCATED) === 0 ? {} : { body_truncated: true }),
       ...others,
-    } as Omit<SlotReport, 'attempts'>;
+    } as Omit<SlotReport, 'attempts' | 'region'>;
     const isOnce = (flags & HAS_OTHER_ATTEMPTS) === 0;
     return {
       ...found,
@@ -492,7 +489,7 @@ export class ReportReader {
     const size = this.#number();
     this.#end = this.#at + size;
     if (size < 2 || this.#end > this.#bytes.length) return false;
-    this.#place = this.#byte();
+    this.#region = this.#number();
     this.#flags = this.#number();
     this.#latencyTenths = (this.#flags & HAS_LATENCY) === 0 ? ABSENT : this.#number();
     this.#parts = this.#at;
@@ -548,25 +545,28 @@ const NOTHING: Rest = {};
 const READER = new ReportReader();
 
 /**
- * The report of each region about a slot, in the order of `REGIONS`.
+ * The report of each region of a row, in the order of their numbers.
  *
  * @param isWanted tells whether a report is wanted; other reports are left out and not unpacked
  */
 export function readReports(
   slot: number,
   reports: Uint8Array,
-  isWanted: (report: Pick<ReportReader, 'region' | 'outcome'>) => boolean = () => true,
+  numbers: RegionNumbers = FIXED_NUMBERS,
+  isWanted: (region: Region, outcome: Outcome) => boolean = () => true,
 ): SlotReport[] {
   const found: SlotReport[] = [];
   READER.forEach(reports, (report) => {
-    if (isWanted(report)) found.push(report.read(slot));
+    const region = numbers.regionOf(report.number);
+    if (region !== undefined && isWanted(region, report.outcome))
+      found.push({ region, ...report.read(slot) });
   });
   return found;
 }
 
-/** The outcome of each region that has a report. */
-export function readOutcomes(reports: Uint8Array): ReadonlyMap<Region, Outcome> {
-  const outcomes = new Map<Region, Outcome>();
-  READER.forEach(reports, ({ region, outcome }) => outcomes.set(region, outcome));
+/** The outcome of each region that has a report in the row, by the region's number. */
+export function readOutcomes(reports: Uint8Array): ReadonlyMap<number, Outcome> {
+  const outcomes = new Map<number, Outcome>();
+  READER.forEach(reports, ({ number, outcome }) => outcomes.set(number, outcome));
   return outcomes;
 }

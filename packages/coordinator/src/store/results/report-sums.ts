@@ -1,12 +1,10 @@
 import { OUTCOMES, type Outcome } from '@svc/shared/messages/check-result.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import {
   addLatency,
   emptyHistogram,
   encodeHistogram,
   type LatencyHistogram,
 } from '../../verdict/latency-histogram.ts';
-import { hasRegion, NO_REGIONS, type RegionSet } from '../../verdict/region-set.ts';
 import { PHASES, ReportReader } from './report-bytes.ts';
 
 /** Numbers of results by outcome, and the stored histogram of their latencies. */
@@ -18,15 +16,15 @@ export type Counts = {
   latency: Uint8Array | null;
 };
 
-/** The sums of one region's reports. */
-export type RegionCounts = Counts & { readonly region: Region };
+/** The sums of one region's reports. `number`: the number of the region, see `region-numbers.ts`. */
+export type RegionCounts = Counts & { readonly number: number };
 
 type RegionSums = { readonly outcomes: Uint32Array; readonly latencies: LatencyHistogram };
 
 /** Sums up the reports about many slots by region. */
 export class ReportSums {
-  /** Sums by the region's place in `REGIONS`. */
-  readonly #regions: (RegionSums | undefined)[] = [];
+  /** Sums by the region's number. */
+  readonly #regions = new Map<number, RegionSums>();
   readonly #reader = new ReportReader();
 
   add(reports: Uint8Array): void {
@@ -35,22 +33,28 @@ export class ReportSums {
 
   /** The sums of each region that has a report. */
   counts(): RegionCounts[] {
-    return this.#regions.flatMap((sums, place) => {
-      if (sums === undefined) return [];
+    return Array.from(this.#regions, ([number, sums]) => {
       const [passed = 0, degraded = 0, failed = 0, not_run = 0] = sums.outcomes;
       const latency = encodeHistogram(sums.latencies);
-      return [{ region: REGIONS[place] as Region, passed, degraded, failed, not_run, latency }];
+      return { number, passed, degraded, failed, not_run, latency };
     });
   }
 
-  readonly #addReport = ({ place, outcome, latency }: ReportReader) => {
-    this.#regions[place] ??= { outcomes: new Uint32Array(OUTCOMES.length), latencies: emptyHistogram() };
-    const { outcomes, latencies } = this.#regions[place];
+  readonly #addReport = ({ number, outcome, latency }: ReportReader) => {
+    let sums = this.#regions.get(number);
+    if (sums === undefined) {
+      sums = { outcomes: new Uint32Array(OUTCOMES.length), latencies: emptyHistogram() };
+      this.#regions.set(number, sums);
+    }
+    const { outcomes, latencies } = sums;
     const index = OUTCOMES.indexOf(outcome);
     outcomes[index] = (outcomes[index] ?? 0) + 1;
     if (latency !== undefined && countsForLatency(outcome)) addLatency(latencies, latency);
   };
 }
+
+/** Stands for the number of a region where reports of all regions are summed up. */
+export const EVERY_REGION = -1;
 
 /** The number of results with phases, and the sum of each phase, ms. */
 export type PhaseTotals = { results: number } & { [Phase in (typeof PHASES)[number]]: number };
@@ -61,11 +65,11 @@ export class PhaseSums {
   /** Sum of each phase, µs. In this unit, tenths of a millisecond add up exactly. */
   readonly #sums = new Float64Array(PHASES.length);
   readonly #reader = new ReportReader();
-  #regions = NO_REGIONS;
+  #region = EVERY_REGION;
 
-  /** @param regions the regions whose reports are summed up */
-  add(reports: Uint8Array, regions: RegionSet): void {
-    this.#regions = regions;
+  /** @param region the number of the region whose reports are summed up, or {@link EVERY_REGION} */
+  add(reports: Uint8Array, region: number): void {
+    this.#region = region;
     this.#reader.forEach(reports, this.#addReport);
   }
 
@@ -75,7 +79,8 @@ export class PhaseSums {
   }
 
   readonly #addReport = (report: ReportReader) => {
-    if (!hasRegion(this.#regions, report.region) || !countsForLatency(report.outcome)) return;
+    if (this.#region !== EVERY_REGION && this.#region !== report.number) return;
+    if (!countsForLatency(report.outcome)) return;
     const { phases } = report.read(0);
     if (phases === undefined) return;
     this.#results += 1;
@@ -95,21 +100,21 @@ function countsForLatency(outcome: Outcome): boolean {
 
 /** Writes counts by region as the text in which a reading thread sends them to the main thread. */
 export function countsText(counts: readonly RegionCounts[]): string {
-  const rows = counts.map(({ region, passed, degraded, failed, not_run, latency }) => {
+  const rows = counts.map(({ number, passed, degraded, failed, not_run, latency }) => {
     const histogram = latency === null ? null : Buffer.from(latency).toString('base64');
-    return [region, passed, degraded, failed, not_run, histogram] satisfies CountsRow;
+    return [number, passed, degraded, failed, not_run, histogram] satisfies CountsRow;
   });
   return JSON.stringify(rows);
 }
 
-type CountsRow = [Region, number, number, number, number, string | null];
+type CountsRow = [number, number, number, number, number, string | null];
 
 /** Reads the counts from a text that {@link countsText} has written. */
 export function countsIn(text: string): RegionCounts[] {
-  return (JSON.parse(text) as CountsRow[]).map(([region, passed, degraded, failed, not_run, histogram]) => {
+  return (JSON.parse(text) as CountsRow[]).map(([number, passed, degraded, failed, not_run, histogram]) => {
     // The array has memory of its own. A small Buffer shares its memory with other Buffers, and all of that
     // memory would be copied when it is sent to another thread.
     const latency = histogram === null ? null : new Uint8Array(Buffer.from(histogram, 'base64'));
-    return { region, passed, degraded, failed, not_run, latency };
+    return { number, passed, degraded, failed, not_run, latency };
   });
 }

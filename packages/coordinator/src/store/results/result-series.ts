@@ -1,6 +1,5 @@
 import type { Region } from '@svc/shared/regions.ts';
 import { sql } from 'kysely';
-import { ALL_REGIONS, bitOf } from '../../verdict/region-set.ts';
 import { FINEST_PERIOD_MS } from '../../verdict/schedule.ts';
 import { HOUR_MS } from '../../verdict/summary-range.ts';
 import {
@@ -13,7 +12,8 @@ import {
 } from '../dialect.ts';
 import type { Store } from '../store.ts';
 import { slotsOfMonitor } from './recorded-slots.ts';
-import type { Counts, PhaseTotals } from './report-sums.ts';
+import { type RegionNumbers, storedRegionNumbers } from './region-numbers.ts';
+import { type Counts, EVERY_REGION, type PhaseTotals, type RegionCounts } from './report-sums.ts';
 
 export type { Counts } from './report-sums.ts';
 
@@ -50,9 +50,18 @@ export async function seriesOfPhases(
     FROM ${numbersAs(starts, 'part')} CROSS JOIN slot_results
     WHERE slot >= part.value AND slot < part.value + ${part.until - part.from}
     GROUP BY monitor_id`.execute(read);
+  // The numbers are read after the results, so that all regions of the results have their names.
+  const numbers = await storedRegionNumbers({ read });
   return rows.flatMap(({ monitor_id, sums }) =>
-    readReportSums(sums).map((counts) => ({ ...counts, monitor_id, at: hour })),
+    byName(readReportSums(sums), numbers).map((counts) => ({ ...counts, monitor_id, at: hour })),
   );
+}
+
+function byName(counts: readonly RegionCounts[], numbers: RegionNumbers): (Counts & { region: string })[] {
+  return counts.flatMap(({ number, ...others }) => {
+    const region = numbers.regionOf(number);
+    return region === undefined ? [] : [{ ...others, region }];
+  });
 }
 
 /** Maximum number of slots per query. Looking up a slot takes a few µs. */
@@ -78,8 +87,10 @@ export async function seriesOfMonitor(
       FROM ${numbersAs(slots.slice(first, first + SLOTS), 'candidate')} CROSS JOIN slot_results
       WHERE slot = candidate.value AND monitor_id = ${monitorId}
       GROUP BY 1`.execute(read);
+    const numbers = await storedRegionNumbers({ read });
     for (const { at, sums } of rows) {
-      for (const counts of readReportSums(sums)) found.push({ ...counts, monitor_id: monitorId, at });
+      for (const counts of byName(readReportSums(sums), numbers))
+        found.push({ ...counts, monitor_id: monitorId, at });
     }
   }
   return found;
@@ -115,14 +126,15 @@ export async function phasesOfSlots(
   slots: readonly number[],
   { monitorId, region, buckets: { from, bucketMs } }: PhaseSearch,
 ): Promise<PhaseSums[]> {
-  const regions = region === null ? ALL_REGIONS : bitOf(region);
+  const number = region === null ? EVERY_REGION : (await storedRegionNumbers({ read })).numberIn(region);
+  if (number === null) return [];
   const { rows } = await sql<{ at: number; sums: SummedUp }>`
-    SELECT slot - (slot - ${from}) % ${bucketMs} AS at, ${phaseSums(REPORTS, regions)} AS sums
+    SELECT slot - (slot - ${from}) % ${bucketMs} AS at, ${phaseSums(REPORTS, number)} AS sums
     FROM ${numbersAs(slots, 'candidate')} CROSS JOIN slot_results
     WHERE slot = candidate.value AND monitor_id = ${monitorId}
     GROUP BY 1`.execute(read);
   return rows.flatMap(({ at, sums }) => {
-    const totals = readPhaseSums(sums, regions);
+    const totals = readPhaseSums(sums, number);
     return totals.results === 0 ? [] : [{ ...totals, at }];
   });
 }

@@ -74,7 +74,7 @@ export class Statements {
  * - `keep_result_day(slot)`: does nothing, because a table in SQLite has no partitions
  * - `merged_histogram(histogram)`: the sum of stored histograms, encoded
  *   as a stored histogram; null: the sum is empty
- * - `report_sums(reports)` and `phase_sums(reports, regions)`: see `dialect.ts`
+ * - `report_sums(reports)` and `phase_sums(reports, region)`: see `dialect.ts`
  *
  * Aggregates skip null.
  */
@@ -104,8 +104,8 @@ export function registerSqlFunctions(sqlite: DatabaseSync): void {
   sqlite.aggregate('phase_sums', {
     deterministic: true,
     start: stateOf(() => new PhaseSums()),
-    step(sums: unknown, reports: SQLOutputValue, regions: SQLOutputValue) {
-      if (reports instanceof Uint8Array) (sums as PhaseSums).add(reports, Number(regions));
+    step(sums: unknown, reports: SQLOutputValue, region: SQLOutputValue) {
+      if (reports instanceof Uint8Array) (sums as PhaseSums).add(reports, Number(region));
       return sums as Accumulator;
     },
     result: (sums: unknown) => JSON.stringify((sums as PhaseSums).totals()),

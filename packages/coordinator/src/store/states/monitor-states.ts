@@ -1,6 +1,7 @@
 import { appendTo } from '@svc/shared/collections.ts';
 import { sql } from 'kysely';
 import type { MonitorStatus } from '../../verdict/monitor.ts';
+import { NO_REGIONS, regionSet, regionsOf } from '../../verdict/region-set.ts';
 import type { StoredState } from '../../verdict/restart.ts';
 import { FINEST_PERIOD_MS, phaseOf } from '../../verdict/schedule.ts';
 import { ONLY_SHARD, type Shard } from '../../verdict/shard.ts';
@@ -45,7 +46,7 @@ export function writeStates(states: readonly WrittenState[]): SqlStep {
       state.reason,
       state.version,
       state.floorSlot,
-      state.entered,
+      regionsOf(state.entered).join(),
       state.incident,
       state.id,
     ]),
@@ -110,7 +111,7 @@ type StateRow = {
   reason: TransitionReason | null;
   version: number | null;
   floor_slot: number;
-  entered: number;
+  entered: string;
   incident: string | null;
   opened_at: number | null;
 };
@@ -169,7 +170,7 @@ function stateOf(row: StateRow): WrittenState & Pick<StoredState, 'incidentSince
     reason: row.reason ?? 'too-few-votes',
     version: row.version,
     floorSlot: row.floor_slot,
-    entered: row.entered,
+    entered: row.entered === '' ? NO_REGIONS : regionSet(row.entered.split(',')),
     incident: row.incident,
     incidentSince: row.opened_at,
   };

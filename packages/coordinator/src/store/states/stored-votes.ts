@@ -1,4 +1,4 @@
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 import type { SlotVerdict } from '../../verdict/confirmation.ts';
 import type { Vote, VoteOutcome } from '../../verdict/status.ts';
@@ -19,7 +19,7 @@ const OUTCOMES = { p: 'passed', d: 'degraded', f: 'failed' } as const;
  * are written as differences from the vote's slot, ms.
  */
 const compactVote = z.tuple([
-  z.enum(REGIONS),
+  z.string(),
   z.enum(['p', 'd', 'f']),
   /**
    * Slot of the vote, relative to the newest decided slot, or to the open slot that the vote belongs to, ms.
@@ -57,7 +57,7 @@ const openSlots = z.array(z.tuple([z.int(), compactVotes]));
  * A vote in `transitions.votes`. `counted` is false if the vote was too old or if its region was not asked.
  */
 export const transitionVote = z.object({
-  region: z.enum(REGIONS),
+  region: z.string(),
   outcome: z.enum(['passed', 'degraded', 'failed']),
   slot: z.number().int(),
   /** When the result became a vote, epoch ms. */

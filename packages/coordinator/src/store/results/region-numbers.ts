@@ -1,0 +1,119 @@
+import { SvcError } from '@svc/shared/errors.ts';
+import { type OwnRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
+import { z } from 'zod';
+import { StoreError } from '../errors.ts';
+import type { Store } from '../store.ts';
+
+/**
+ * Number of regions whose reports about a slot share a row of `slot_results`: a row has a bit for each of
+ * them, and `INT` has 31 bits beside its sign.
+ */
+export const REGIONS_PER_ROW = 31;
+
+/**
+ * The numbers of regions in packed results. The 28 regions have 0 to 27. A region of one's own gets the next
+ * number when a coordinator first starts with it, and keeps it for ever: its row of `own_regions` is never
+ * deleted, so results of a region that was taken away keep their name.
+ */
+export class RegionNumbers {
+  readonly #regions: (Region | undefined)[] = [...REGIONS];
+  readonly #numbers = new Map<Region, number>(REGIONS.map((region, number) => [region, number]));
+
+  constructor(own: readonly { readonly id: number; readonly name: Region }[] = []) {
+    for (const { id, name } of own) {
+      const number = REGIONS.length - 1 + id;
+      this.#regions[number] = name;
+      this.#numbers.set(name, number);
+    }
+  }
+
+  /** Null: the region has no number, so it has no results. */
+  numberIn(region: Region): number | null {
+    return this.#numbers.get(region) ?? null;
+  }
+
+  /** @throws StoreError `store-error` when the region has no number */
+  numberOf(region: Region): number {
+    const number = this.#numbers.get(region);
+    if (number === undefined) throw new StoreError('store-error', `the region ${region} has no number`);
+    return number;
+  }
+
+  /** Undefined: a later version, or damage, wrote the number. */
+  regionOf(number: number): Region | undefined {
+    return this.#regions[number];
+  }
+
+  /** The largest number of rows that a slot of a monitor can have. */
+  get mostRows(): number {
+    return Math.ceil(this.#regions.length / REGIONS_PER_ROW);
+  }
+}
+
+/** The numbers of the 28 regions, which every database has. */
+export const FIXED_NUMBERS = new RegionNumbers();
+
+/** The stored numbers. They are read anew for each use, because another coordinator may add some. */
+export async function storedRegionNumbers({ read }: Pick<Store, 'read'>): Promise<RegionNumbers> {
+  return new RegionNumbers(await read.selectFrom('own_regions').select(['id', 'name']).execute());
+}
+
+/**
+ * Gives a number to each of these regions of one's own that has none.
+ *
+ * @throws SvcError `bad-settings` that names the monitors which name a region that is taken away
+ */
+export async function admitRegions(store: Store, regions: readonly OwnRegion[]): Promise<void> {
+  const own = regions.map(({ id }) => id);
+  const known = await storedNames(store);
+  await refuseTakenAway(
+    store,
+    [...known].filter((name) => !own.includes(name)),
+  );
+  // Without this check, each start would use up numbers in PostgreSQL.
+  const unknown = own.filter((name) => !known.has(name));
+  if (unknown.length === 0) return;
+  await store.transaction((tx) =>
+    tx.runEach(
+      'INSERT INTO own_regions (name) VALUES (?) ON CONFLICT (name) DO NOTHING',
+      unknown.map((name) => [name]),
+    ),
+  );
+}
+
+/** Maximum number of monitors that the refusal names. */
+const MOST_NAMED = 50;
+
+/**
+ * The start is refused before anything is written, so that the votes, incidents and lists of regions of these
+ * monitors stay as they are, and the setting can be put back.
+ */
+async function refuseTakenAway({ read }: Store, gone: readonly Region[]): Promise<void> {
+  if (gone.length === 0) return;
+  const rows = await read
+    .selectFrom('monitors')
+    .select(['id', 'name', 'attributes'])
+    // An id has no character with a meaning for LIKE. The list is read below, because a text may contain the same.
+    .where(({ or, eb }) => or(gone.map((region) => eb('attributes', 'like', `%"${region}"%`))))
+    .orderBy('id')
+    .execute();
+  const named = rows.flatMap(({ id, name, attributes }) => {
+    const { regions } = namedRegions.parse(JSON.parse(attributes));
+    const missing = gone.filter((region) => regions?.includes(region));
+    return missing.length === 0 ? [] : [`monitor ${id} (${name}) names ${missing.join(', ')}`];
+  });
+  if (named.length === 0) return;
+  const more = named.length - MOST_NAMED;
+  const shown = [...named.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more monitors`] : [])].join('; ');
+  throw new SvcError(
+    'bad-settings',
+    `SVC_EXTRA_REGIONS lacks regions that monitors name: ${shown}. Put these regions back, start, take them out of the monitors, and then out of the setting`,
+  );
+}
+
+const namedRegions = z.object({ regions: z.array(z.string()).nullish() });
+
+async function storedNames({ read }: Pick<Store, 'read'>): Promise<ReadonlySet<Region>> {
+  const rows = await read.selectFrom('own_regions').select('name').execute();
+  return new Set(rows.map(({ name }) => name));
+}
