@@ -180,13 +180,13 @@ export const HTTP_MONITORS: readonly Row[] = [
   ],
   [
     HTTP,
-    { name: '', periodicity: 'daily', retry: 11, regions: ['mars', 'venus'] },
+    { name: '', periodicity: 'daily', retry: 11, regions: ['hosta-mars', 'hosta-venus'] },
     [
       'name: must not be empty',
       'periodicity: "daily" is not one of 30s, 1m, 5m, 10m, 30m, 1h',
       'retry: is 11, but must be from 0 to 10',
-      `regions.0: "mars" is not one of ${REGIONS}`,
-      `regions.1: "venus" is not one of ${REGIONS}`,
+      `regions.0: "hosta-mars" is not one of ${REGIONS}`,
+      `regions.1: "hosta-venus" is not one of ${REGIONS}`,
     ],
   ],
 ];

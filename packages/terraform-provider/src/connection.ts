@@ -7,6 +7,7 @@ import {
   type RequestOptions,
 } from '@svc/shared/api/client.ts';
 import { SvcError } from '@svc/shared/errors.ts';
+import { z } from 'zod';
 import type { NotKnown, ProviderSettings } from './provider-settings.ts';
 
 /**
@@ -28,7 +29,9 @@ class NotConnected extends SvcError {
 export type ClientOptions = Omit<ApiClientOptions, 'baseUrl' | 'token'>;
 
 /** Maximum time for which an API that does not answer delays a plan, ms. */
-const TOKEN_CHECK_MS = 5_000;
+const PLAN_CHECK_MS = 5_000;
+
+const regionList = z.looseObject({ data: z.array(z.looseObject({ region: z.string() })) });
 
 type Open = { readonly client: ApiClient; readonly settings: ProviderSettings };
 
@@ -43,6 +46,7 @@ export class Connection {
   #confirmation: Promise<ApiAnswer> | null = null;
 
   #tokenCheck: Promise<ApiError | null> | null = null;
+  #regions: Promise<readonly string[] | null> | null = null;
 
   open(settings: ProviderSettings, options: ClientOptions): void {
     const client = new ApiClient({
@@ -114,11 +118,27 @@ export class Connection {
       await this.#client.get('/v1/monitors', {
         query: { limit: 1 },
         signal: this.#stop.signal,
-        deadlineMs: TOKEN_CHECK_MS,
+        deadlineMs: PLAN_CHECK_MS,
       });
       return null;
     } catch (error) {
       return error instanceof ApiError && error.code === 'unauthorized' ? error : null;
+    }
+  }
+
+  /** The regions of the API, which are read once; null: they cannot be read now. */
+  regions(): Promise<readonly string[] | null> {
+    this.#regions ??= this.#open === null ? Promise.resolve(null) : this.#readRegions();
+    return this.#regions;
+  }
+
+  async #readRegions(): Promise<readonly string[] | null> {
+    try {
+      const options = { signal: this.#stop.signal, deadlineMs: PLAN_CHECK_MS };
+      const { body } = await this.#client.get('/v1/regions', options);
+      return regionList.parse(body).data.map(({ region }) => region);
+    } catch {
+      return null; // The caller warns, and the apply has the API's own words.
     }
   }
 
@@ -143,6 +163,7 @@ export class Connection {
     this.#notKnown = notKnown;
     this.#confirmation = null;
     this.#tokenCheck = null;
+    this.#regions = null;
     // A reattached process serves several runs, and the previous run may have stopped the connection.
     if (this.#stop.signal.aborted) this.#stop = new AbortController();
   }

@@ -72,8 +72,8 @@ export interface ManagedResource {
    */
   validate(config: TerraformObject, client: TerraformClient): readonly Diagnostic[];
   plan(request: PlanRequest): Plan;
-  /** Problems that would make every creation fail. The plan reports them. */
-  creatable(): Promise<readonly Diagnostic[]>;
+  /** Problems that would make the apply fail and that only the API can find. The plan reports them. */
+  obstacles(planned: TerraformObject, isCreation: boolean): Promise<readonly Diagnostic[]>;
   /** @param config contains the write-only values, which a plan does not contain; left out: there are none */
   create(planned: TerraformObject, config?: TerraformObject): Promise<Outcome>;
   /** @param workspace the `workspace` of the outcome that the state came from; null: it is not known */

@@ -41,7 +41,7 @@ export function scriptedProvider(script: Script = {}, rest: Partial<Provider> = 
     schema: THING,
     validate: () => [],
     plan: unscripted,
-    creatable: () => Promise.resolve([]),
+    obstacles: () => Promise.resolve([]),
     create: unscripted,
     read: unscripted,
     update: unscripted,

@@ -150,11 +150,14 @@ export class ProviderCalls implements Calls {
         config: decodeValue(resource.schema, request.config),
       });
       if (hasError(plan.diagnostics)) return { diagnostics: plan.diagnostics };
-      const isCreation = decodeValue(resource.schema, request.prior_state) === null && plan.planned !== null;
-      const obstacles = isCreation ? await resource.creatable() : [];
+      const isCreation = decodeValue(resource.schema, request.prior_state) === null;
+      const obstacles = plan.planned === null ? [] : await resource.obstacles(plan.planned, isCreation);
       if (hasError(obstacles)) return { diagnostics: obstacles };
       replaces = plan.replaces.map(pathMessage);
-      return sent(resource.schema, { state: plan.planned, diagnostics: plan.diagnostics });
+      return sent(resource.schema, {
+        state: plan.planned,
+        diagnostics: [...plan.diagnostics, ...obstacles],
+      });
     });
     return {
       planned_state: answer.state,

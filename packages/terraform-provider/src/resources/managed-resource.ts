@@ -3,11 +3,14 @@ import { ApiError, foreignAnswer } from '@svc/shared/api/api-error.ts';
 import type { ApiAnswer } from '@svc/shared/api/client.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { isId } from '@svc/shared/ids.ts';
+import { isFixedRegion } from '@svc/shared/regions.ts';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
+import { wrongChoice } from '@svc/shared/resources/wording.ts';
 import { userInfoJoined } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
 import { apiDiagnostics, failure, sentence } from '../api-diagnostics.ts';
 import type { Connection } from '../connection.ts';
+import { diagnosticOf } from '../planning/diagnostic-text.ts';
 import { planResource } from '../planning/plan.ts';
 import { requestBody } from '../planning/request-body.ts';
 import { resourceSchema } from '../planning/resource-schema.ts';
@@ -23,9 +26,20 @@ import type {
   TerraformClient,
 } from '../provider.ts';
 import type { Schema } from '../schema.ts';
-import type { TerraformObject } from '../value.ts';
+import type { TerraformObject, TerraformValue } from '../value.ts';
 import { importedState } from './import.ts';
 import { type Answered, idsOf, listPath, type ResourceAtApi } from './resource-at-api.ts';
+
+function isOwnRegion(region: TerraformValue): region is string {
+  return typeof region === 'string' && !isFixedRegion(region);
+}
+
+const NOT_COMPARED = {
+  severity: 'warning',
+  summary: 'Regions not compared with those of the API',
+  detail: 'The API does not list its regions now, so only the apply shows whether it has these:',
+  path: ['regions'],
+} as const satisfies Diagnostic;
 
 const answeredObject = z.looseObject({ id: z.string().refine(isId) });
 
@@ -55,10 +69,25 @@ export class ResourceOverApi implements ManagedResource {
     return planResource(this.#form, request);
   }
 
-  async creatable(): Promise<readonly Diagnostic[]> {
-    const refused = await this.#connection.refusedToken();
-    if (refused === null) return [];
-    return apiDiagnostics(refused, this.#operation(`create the ${this.#kind.definition.kind}`));
+  async obstacles(planned: TerraformObject, isCreation: boolean): Promise<readonly Diagnostic[]> {
+    const refused = isCreation ? await this.#connection.refusedToken() : null;
+    if (refused !== null)
+      return apiDiagnostics(refused, this.#operation(`create the ${this.#kind.definition.kind}`));
+    return this.#regionObstacles(planned);
+  }
+
+  /**
+   * Compares regions of one's own with those that the API lists. An API that cannot be asked may still be
+   * created before the apply, so that is only a warning.
+   */
+  async #regionObstacles({ regions }: TerraformObject): Promise<readonly Diagnostic[]> {
+    const own = Array.isArray(regions) ? regions.filter(isOwnRegion) : [];
+    if (own.length === 0) return [];
+    const known = await this.#connection.regions();
+    if (known === null) return [{ ...NOT_COMPARED, detail: `${NOT_COMPARED.detail} ${own.join(', ')}.` }];
+    return own
+      .filter((region) => !known.includes(region))
+      .map((region) => diagnosticOf({ path: ['regions'], message: wrongChoice(region, known) }));
   }
 
   /**
