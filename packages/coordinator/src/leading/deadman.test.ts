@@ -16,7 +16,7 @@ test('calls each minute while svc works, and says once that calls fail and once 
   const lines: string[] = [];
   const log = pino({ level: 'info', base: null, timestamp: false }, { write: (line) => lines.push(line) });
   const deadman = new Deadman({
-    url: `${receiver.url}/ping/secret-token?x=1`,
+    url: `${receiver.url.replace('//', '//user:pass%20word@')}/ping/secret-token?x=1`,
     request: createHttpPost({
       clock,
       guard: createEgressGuard({ base: 'agent', deny: [], allow: ['127.0.0.1'] }),
@@ -59,6 +59,10 @@ test('calls each minute while svc works, and says once that calls fail and once 
   expect(receiver.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(
     Array(5).fill('GET /ping/secret-token?x=1'),
   );
+  expect(receiver.requests[0]?.headers).toMatchObject({
+    'user-agent': 'svc',
+    authorization: `Basic ${Buffer.from('user:pass word').toString('base64')}`,
+  });
   expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
     'SVC_DEADMAN_URL does not accept the calls: svc goes on calling each minute',
     'the calls to SVC_DEADMAN_URL are accepted again',

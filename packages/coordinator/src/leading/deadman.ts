@@ -1,5 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { basicAuthorization, credentialsIn } from '@svc/shared/url-secrets.ts';
 import type { HttpPost, PostResult } from '../outgoing/http-post.ts';
 
 /** Interval of the calls, ms. */
@@ -66,9 +67,13 @@ export class Deadman {
   async #call(): Promise<void> {
     const { url, request } = this.#parts;
     const { signal } = this.#stopping;
-    const problem = problemOf(
-      await request({ method: 'GET', url, headers: [], secrets: [url, new URL(url).pathname], signal }),
-    );
+    const credentials = credentialsIn(new URL(url));
+    const headers = [
+      ['user-agent', 'svc'],
+      ...(credentials === null ? [] : [['authorization', basicAuthorization(credentials)] as const]),
+    ] as const;
+    const secrets = [url, new URL(url).pathname];
+    const problem = problemOf(await request({ method: 'GET', url, headers, secrets, signal }));
     if (signal.aborted || (problem !== null) === this.#isFailing) return;
     this.#isFailing = problem !== null;
     const { log } = this.#parts;
