@@ -184,8 +184,11 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
       'No region has reported yet. The first',
       'The status has not changed yet',
       'no data yet',
+      'There is no result of this time',
+      'Nobody: no channel is linked to this monitor',
     ])
       await page.getByText(text).first().waitFor();
+    expect(await page.locator('.status-bars, .chart-lines').count()).toBe(0);
     expect(await pageProblems(page)).toEqual([]);
     for (const [view, text] of [
       ['results', 'No results yet'],

@@ -93,6 +93,11 @@ export function fromFirstData<T extends { readonly at: number }>(
   return first < 0 ? buckets : buckets.slice(Math.min(first, Math.max(0, buckets.length - LEAST_COLUMNS)));
 }
 
+/** Whether the series has a result with an outcome. Without one, its chart would be empty. */
+export function hasResults({ results }: SeriesView): boolean {
+  return countOf(results) > 0;
+}
+
 /** The chart of latency percentiles over time, with a strip of the shares of failed results below. */
 export function latencyChart(view: SeriesView): Html {
   const { bucket_ms: bucketMs, latency } = view;
@@ -137,7 +142,6 @@ function summaryOf({ series, results: { passed, degraded, failed } }: SeriesView
     return `from ${latencyText(Math.min(...values))} to ${latencyText(Math.max(...values))}`;
   };
   const all = passed + degraded + failed;
-  if (all === 0) return 'There are no results.';
   const failures = `${failed.toLocaleString('en')} of ${counted(all, 'result')} failed.`;
   if (passed + degraded === 0) return failures;
   return `The median was ${spanOf('p50')}, the 95th percentile ${spanOf('p95')}. ${failures}`;

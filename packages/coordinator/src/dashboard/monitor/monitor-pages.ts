@@ -24,6 +24,7 @@ import {
   chartControls,
   chosenCharts,
   fromFirstData,
+  hasResults,
   latencyChart,
   phasesChart,
   regionsOf,
@@ -78,9 +79,13 @@ ${uptimeSection(uptime, now)}
 <section aria-labelledby="latency" class="stack">
 <h2 id="latency">Latency</h2>
 ${chartControls(choice, regionsOf(monitor, series))}
-${latencyChart(series)}
+${
+  hasResults(series)
+    ? html`${latencyChart(series)}
 <h3>Where the time goes</h3>
-${phasesChart(phases)}
+${phasesChart(phases)}`
+    : html`<p class="soft">There is no result of this time.</p>`
+}
 </section>
 <section aria-labelledby="regions" class="stack"><h2 id="regions">Regions</h2><div id="region-figures" data-live>${regionsSection(monitor, series, now)}</div></section>
 ${isNobody ? NO_HTML : alerted}
@@ -161,7 +166,12 @@ function uptimeSection({ ranges, days: last90 }: UptimeView, now: number): Html 
     ({ label, uptime, time }) =>
       html`<div><dt>${label}</dt><dd>${percentText(uptime)}</dd><dd class="soft small">${downText(time)}</dd></div>`,
   )}</dl>
-${renderStatusBars(days.map(stateOfDay), summaryOf(days))}
+${begun === null ? NO_HTML : barsOfDays(days)}
+</section>`;
+}
+
+function barsOfDays(days: readonly Day[]): Html {
+  return html`${renderStatusBars(days.map(stateOfDay), summaryOf(days))}
 <p class="row status-bars-ends soft small"><span>${days.length - 1} days ago</span><span>Today (UTC)</span></p>
 <details class="chart-table">
 <summary>Uptime: days as a table</summary>
@@ -169,8 +179,7 @@ ${renderStatusBars(days.map(stateOfDay), summaryOf(days))}
 <table><thead><tr><th scope="col">Day in UTC, with times in ${zoneName()}</th><th scope="col">Worst state</th><th scope="col" class="number">Uptime</th><th scope="col" class="number">Down</th><th scope="col" class="number">Degraded</th><th scope="col" class="number">Maintenance</th><th scope="col" class="number">No data</th></tr></thead>
 <tbody>${days.toReversed().map(dayRow)}</tbody></table>
 </div>
-</details>
-</section>`;
+</details>`;
 }
 
 type Day = UptimeView['days'][number];

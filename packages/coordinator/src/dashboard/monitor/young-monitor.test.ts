@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningApi, startApi } from '../../../../../test/support/api.ts';
+import { DashboardSession } from '../../../../../test/support/dashboard/session.ts';
+import { addRows } from '../../../../../test/support/store-rows.ts';
 import { fromFirstData } from './charts.ts';
 import { figuresOf, firstDataAt } from './monitor-pages.ts';
 
@@ -65,4 +68,46 @@ describe('the data of a monitor began', () => {
   });
 
   test('never', () => expect(firstDataAt(daysOf(MIDNIGHT, MIDNIGHT), MIDNIGHT)).toBeNull());
+});
+
+describe('a monitor that was made ten minutes before midnight', () => {
+  let api: RunningApi;
+  let session: DashboardSession;
+  beforeAll(async () => {
+    api = await startApi();
+    session = await DashboardSession.open(api);
+    api.clock.advance(HOUR_MS * 24 - (api.clock.wall() % (HOUR_MS * 24)) - HOUR_MS / 6);
+    const monitor = { type: 'tcp', name: 'Mail', uri: 'mail.example:25', periodicity: '1m' };
+    const id = Number(await api.create('/v1/monitors', monitor));
+    const at = api.clock.wall();
+    await addRows(api.store, 'transitions', {
+      ...{ monitor_id: id, from_status: 'unknown', to_status: 'active', at, slot: at, votes: '[]' },
+      ...{ reason: 'all-passed', incident: null, until: null, slots: null },
+    });
+    const state = { status: 'active' as const, since: at, incident: null, reason: null, version: null };
+    await addRows(api.store, 'monitor_states', { monitor_id: id, ...state });
+  });
+  afterAll(() => api.dispose());
+
+  const plain = (text: string) => text.replaceAll(/<[^>]+>/g, '');
+  /** The figures of the monitor's page, and what the list says of 90 days. */
+  const shown = async () => {
+    const { text } = await session.get('/monitors/1');
+    const figures = /<dl id="uptime-figures"[^>]*>(.*?)<\/dl>/s.exec(text)?.[1] ?? '';
+    const [, ofList = ''] = /data-label="90 days">(.*?)<\/td>/s.exec((await session.get('/')).text) ?? [];
+    return [
+      ...[...figures.matchAll(/<dt>(.*?)<\/dt>/g)].map(([, label = '']) => plain(label)),
+      plain(ofList),
+    ];
+  };
+
+  // The clock goes on from one case to the next.
+  test.each([
+    ['five minutes later', HOUR_MS / 12, ['Since today', 'since today']],
+    ['after midnight', HOUR_MS / 6, ['Since 1 Jan 2026', 'since 1 Jan 2026']],
+    ['two days later', 48 * HOUR_MS, ['24 hours', 'Since 1 Jan 2026', '100.00%']],
+  ])('has had data since that day, %s', async (_, ms, expected) => {
+    api.clock.advance(ms);
+    expect(await shown()).toEqual(expected);
+  });
 });
