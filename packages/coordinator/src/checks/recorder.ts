@@ -313,6 +313,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
    */
   #finishResumption(): void {
     this.#batches.isResumed = true;
+    // The last batch of a recorder that stops may end the resumption. The next leadership announces.
+    if (this.#isStopped) return;
     // A batch in progress may have changed a status without announcing it.
     this.#announceHeldBack();
     this.#deadlines.armAll();
