@@ -82,6 +82,8 @@ export type Plan = Due & {
    * The newest slot that the monitor was given, at most {@link AHEAD_MS} ahead of the present; 0: no slot.
    */
   lastSlot: number;
+  /** Whether the monitor's next slot is late. */
+  isLate: boolean;
 };
 
 /** Whether `after` was activated, or changed in its probed attributes, since `before`. */
@@ -89,10 +91,7 @@ function isCheckedAnew(before: LiveMonitor, after: LiveMonitor): boolean {
   return after.activatedAt !== before.activatedAt || after.version !== before.version;
 }
 
-/**
- * Maximum number of late slots that are opened per second, unless twice the rate of all active monitors is
- * more.
- */
+/** Maximum number of late slots that are opened per second, unless the rate of all active monitors is more. */
 const CATCH_UP_PER_SECOND = 500;
 /** Late slots are opened in bursts: at most as many slots at once as may be opened in this time, ms. */
 const BURST_MS = 100;
@@ -127,6 +126,8 @@ export class Scheduler {
   readonly #parts: SchedulerParts;
   readonly #plans = new Map<number, Plan>();
   readonly #due = new DueQueue<Plan>();
+  /** Plans whose slots are late. Other slots do not wait for these, which may be thousands after a downtime. */
+  readonly #late = new DueQueue<Plan>();
   /** First slots that wait for a live region. */
   readonly #parked = new Set<Plan>();
   /**
@@ -193,7 +194,7 @@ export class Scheduler {
     if (periodMs === after.periodMs || plan.isFirst) return;
     const previous = plan.lastSlot > 0 ? plan.lastSlot : now;
     const next = Math.max(slotAfter(previous, after.periodMs, plan.phase), this.#gridFrom(plan, now));
-    this.#due.set(plan, next);
+    this.#plan(plan, next);
   }
 
   /**
@@ -211,10 +212,12 @@ export class Scheduler {
     const until = this.#openUntil(now);
     let jobs = 0;
     for (let plan = this.#due.peek(); plan !== undefined && plan.dueAt <= until; plan = this.#due.peek()) {
-      const isAhead = plan.dueAt > now;
-      if (isAhead ? jobs >= JOBS_AHEAD_PER_TICK : this.#allowance < 1) return;
-      jobs += this.#openDue(plan, now, monotonic);
+      if (plan.dueAt <= now) this.#setLate(plan);
+      else if (jobs >= JOBS_AHEAD_PER_TICK) return;
+      else jobs += this.#openDue(plan, now, monotonic);
     }
+    for (let plan = this.#late.peek(); plan !== undefined && this.#allowance >= 1; plan = this.#late.peek())
+      this.#openDue(plan, now, monotonic);
   }
 
   #openUntil(now: number): number {
@@ -233,7 +236,7 @@ export class Scheduler {
     const due = dueSlot(plan.dueAt, now, periodMs, plan.phase);
     if (due.is === 'missed') {
       this.#parts.counters.slots.missed += 1;
-      this.#due.set(plan, due.next);
+      this.#plan(plan, due.next);
       return 0;
     }
     if (plan.isFirst && !this.#hasItsRegions(plan.monitor)) {
@@ -243,7 +246,7 @@ export class Scheduler {
     plan.lastSlot = due.slot;
     const jobs = this.#open(plan, due.slot, now, monotonic);
     plan.isFirst = false;
-    this.#due.set(plan, slotAfter(due.slot, periodMs, plan.phase));
+    this.#plan(plan, slotAfter(due.slot, periodMs, plan.phase));
     // Only late slots use the allowance, which spreads them over time. Slots that
     // are opened ahead are spread by their phases.
     if (due.slot <= now) this.#allowance -= jobs === null ? SKIPPED_COST : 1;
@@ -333,7 +336,7 @@ export class Scheduler {
     // The probed attributes changed while no coordinator led, or before this coordinator began to dispatch.
     const isProbedOtherwiseSince = newest <= floorSlot(monitor.id);
     if (isActivatedSince || isProbedOtherwiseSince) this.#planFirst(plan, now);
-    else this.#due.set(plan, slotAfterRestart(newest, now, monitor.periodMs, plan.phase));
+    else this.#plan(plan, slotAfterRestart(newest, now, monitor.periodMs, plan.phase));
   }
 
   /**
@@ -343,7 +346,7 @@ export class Scheduler {
    */
   #planFirst(plan: Plan, now: number): void {
     plan.isFirst = true;
-    this.#due.set(plan, this.#firstSlot(plan, now));
+    this.#plan(plan, this.#firstSlot(plan, now));
   }
 
   #firstSlot(plan: Plan, now: number): number {
@@ -361,12 +364,30 @@ export class Scheduler {
       phase: this.#phaseOf(monitor),
       isFirst: false,
       lastSlot,
+      isLate: false,
       dueAt: 0,
       queueIndex: -1,
     };
     this.#plans.set(monitor.id, plan);
     this.#slotsPerSecond += 1_000 / monitor.periodMs;
     return plan;
+  }
+
+  /** Sets the monitor's next slot. */
+  #plan(plan: Plan, dueAt: number): void {
+    if (plan.isLate) this.#unplan(plan);
+    this.#due.set(plan, dueAt);
+  }
+
+  #unplan(plan: Plan): void {
+    (plan.isLate ? this.#late : this.#due).delete(plan);
+    plan.isLate = false;
+  }
+
+  #setLate(plan: Plan): void {
+    this.#due.delete(plan);
+    plan.isLate = true;
+    this.#late.set(plan, plan.dueAt);
   }
 
   #end(plan: Plan, now: number): void {
@@ -381,7 +402,7 @@ export class Scheduler {
   }
 
   #drop(plan: Plan): void {
-    this.#due.delete(plan);
+    this.#unplan(plan);
     this.#parked.delete(plan);
     this.#plans.delete(plan.monitor.id);
     this.#slotsPerSecond -= 1_000 / plan.monitor.periodMs;
@@ -404,7 +425,7 @@ export class Scheduler {
   }
 
   #park(plan: Plan): void {
-    this.#due.delete(plan);
+    this.#unplan(plan);
     this.#parked.add(plan);
     // Forces another check in the next tick, even if no further region becomes live:
     // a region has become live only lately.
@@ -425,6 +446,8 @@ export class Scheduler {
   /** Skips the slots before `now` after a jump of the clock, for all monitors together. */
   #skipTo(now: number): void {
     const { slots } = this.#parts.counters;
+    for (let plan = this.#late.peek(); plan !== undefined; plan = this.#late.peek())
+      this.#plan(plan, plan.dueAt);
     this.#due.setAll((plan) => {
       if (plan.dueAt >= now) return plan.dueAt;
       if (plan.isFirst) return this.#firstSlot(plan, now);
@@ -440,7 +463,7 @@ export class Scheduler {
   #earnAllowance(now: number): void {
     const elapsed = this.#tickedAt === null ? BURST_MS : now - this.#tickedAt;
     this.#tickedAt = now;
-    const rate = Math.max(CATCH_UP_PER_SECOND, 2 * this.#slotsPerSecond) / 1_000;
+    const rate = Math.max(CATCH_UP_PER_SECOND, this.#slotsPerSecond) / 1_000;
     this.#allowance = Math.min(rate * BURST_MS, this.#allowance + rate * elapsed);
   }
 }
