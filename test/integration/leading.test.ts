@@ -305,6 +305,28 @@ describe.concurrent('leading ends and begins again', () => {
   });
 });
 
+test('checks are given out while the declared file is still read', async (context) => {
+  const opened = openedIn(context);
+  const web = await targetIn(opened);
+  web.answerWith(well);
+  const read = Promise.withResolvers<void>();
+  let reading = Promise.resolve();
+  const service = await serviceIn(opened, {
+    regions: REGIONS,
+    declared: {},
+    beforeReading: () => reading,
+  });
+  const id = await created(service, '/v1/monitors', monitorOf('Web', web.url));
+  await service.changed('Web', 'active');
+  await service.stopLeading();
+  reading = read.promise;
+  await service.declare({ svc_http_monitor: {} });
+  const leading = service.lead();
+  await service.decided(id, 1);
+  read.resolve();
+  await leading;
+});
+
 describe.concurrent('an unfinished start', () => {
   test('an invalid declared file at the first start: nothing runs', async () => {
     const observed = new HeldResources();

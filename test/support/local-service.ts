@@ -26,6 +26,8 @@ export type LocalServiceOptions = LocalAgentOptions & {
   declared: object;
   /** Factor by which everything runs faster than real time. */
   scale?: number;
+  /** Awaited before the declared file is read. */
+  beforeReading?: () => Promise<void>;
   /** Wraps the coordinator's connection and clock, to count what it holds. */
   observe?: { bus(bus: Bus): Bus; clock(clock: Clock): Clock };
   /** The operator's settings of exports over OTLP. */
@@ -183,7 +185,10 @@ export class LocalService {
       environment: {},
       // The file is read on this thread, because another thread would take a quarter
       // of the CPU time of each start. Tests of processes use a real thread.
-      readDeclaration: async (request) => readOnThisThread(request),
+      readDeclaration: async (request) => {
+        await this.#options.beforeReading?.();
+        return readOnThisThread(request);
+      },
     });
     this.#coordinator = coordinator;
     this.url = (await coordinator.start()).url;

@@ -149,8 +149,7 @@ export class Coordinator {
   async lead(): Promise<void> {
     if (this.#leading === null || this.#stopping !== null)
       throw new SvcError('not-running', 'the coordinator is not running');
-    const { dispatching } = await this.#leading.start();
-    await dispatching;
+    await this.#leading.start();
   }
 
   /**
@@ -215,7 +214,7 @@ export class Coordinator {
     });
     this.#leading = leading;
     this.#started.add('leading', () => leading.stop());
-    const { dispatching } = await leading.start();
+    await leading.start();
     const serving = new Serving({
       ...shared,
       recentErrors: this.#parts.recentErrors,
@@ -228,7 +227,7 @@ export class Coordinator {
       database: config.database,
     });
     this.#started.add('serving', () => serving.stop());
-    const [listening] = await Promise.all([serving.start(), dispatching]);
+    const listening = await serving.start();
     this.#exportOwnMetrics(serving);
     const memory = this.#parts.memory ?? processMemory;
     const cancelReturn = returnMemoryAfterStart({ memory, clock, log });

@@ -582,7 +582,7 @@ describe('the start', () => {
   test('a monitor that is changed while heartbeats arrive is planned once, with its new declaration', async () => {
     const slot = NOW - 5_000;
     rig = memoryRig({ store, monitors: [liveMonitor(1), liveMonitor(2)], newest: { 1: slot, 2: slot } });
-    rig.dispatch.listen();
+    const starting = rig.dispatch.start();
     const agent = new TestAgent(rig.bus, FRA);
     agent.held = [[1, slot]];
     keepBeating(agent);
@@ -591,7 +591,7 @@ describe('the start', () => {
     rig.monitors.delete(2);
     agent.held = [];
     await rig.clock.advanceSettling(2_000);
-    await rig.dispatch.start();
+    await starting;
     await rig.clock.advanceSettling(46_000);
     expect(rig.dispatch.inFlight).toBeLessThanOrEqual(1);
     const opened = rig.sink.opens.map(({ id, slot }) => `${id}:${slot}`);

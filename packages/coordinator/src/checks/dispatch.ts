@@ -84,7 +84,6 @@ export class Dispatch implements SlotOutcomes {
   /** Regions that lost an agent which had not given back its jobs. */
   readonly #lostAgentIn = new Set<Region>();
   readonly #stopping = new AbortController();
-  #listening: Promise<void> | null = null;
   #stops: (() => void)[] = [];
   #isDispatching = false;
   /**
@@ -178,11 +177,6 @@ export class Dispatch implements SlotOutcomes {
    * Begins to follow the declaration and to read heartbeats. Resolves when the heartbeats of each region are
    * read, or the first attempt to read them has failed.
    */
-  listen(): Promise<void> {
-    this.#listening ??= this.#listen();
-    return this.#listening;
-  }
-
   async #listen(): Promise<void> {
     const { bus, monitors, presence } = this.#parts;
     this.#runs.start();
@@ -197,13 +191,13 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /**
-   * Listens, unless {@link listen} was called before, and begins to dispatch. The first slots are opened when
-   * the regions are known: when all declared regions are live, half a second after the last region became
-   * live, or at the latest after one interval of heartbeats and 500 ms.
+   * Listens to agents, and begins to dispatch. The first slots are opened when the regions are known: when all
+   * declared regions are live, half a second after the last region became live, or at the latest after one
+   * interval of heartbeats and 500 ms.
    */
   async start(): Promise<void> {
     const { clock } = this.#parts;
-    await this.listen();
+    await this.#listen();
     if (this.#stopping.signal.aborted) return;
     this.#openFrom = clock.monotonic() + HEARTBEAT_ROUND_MS;
     this.#isDispatching = true;

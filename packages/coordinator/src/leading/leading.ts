@@ -59,9 +59,6 @@ type LeadingParts = Omit<LeadershipParts, 'maySend' | 'shard'> & {
 /** A leadership, and the lease that allows it to lead. */
 type Led = { readonly leadership: Leadership; readonly lease: Lease };
 
-/** A leadership has started. `dispatching` resolves when it gives out jobs. */
-type Started = { readonly dispatching: Promise<void> };
-
 /**
  * Lets this coordinator lead. When the lease of a shard is free, and the shard falls to this coordinator
  * ({@link nextShardStep}), this object takes the lease, and then does the work of a leader. The object can be
@@ -128,14 +125,14 @@ export class Leading implements ChangeEffects, Leaders {
 
   /**
    * Resolves when this coordinator leads, or when other coordinators do. If this coordinator leads
-   * a shard, the declaration is applied and results are read by then. `dispatching` resolves when
-   * jobs are given out, a few seconds later at most. After the start, this coordinator leads each
-   * free shard that falls to it. After a failure nothing runs, and `start` may be called again.
+   * a shard, jobs are given out, results are read and the declaration is applied by then. After the
+   * start, this coordinator leads each free shard that falls to it. After a failure nothing runs, and
+   * `start` may be called again.
    *
    * @throws StoreError, DeclarationError (an invalid declared file at the first start),
    *   LeadershipEnded ({@link stop} was called meanwhile), TypeError (it was started before)
    */
-  async start(): Promise<Started> {
+  async start(): Promise<void> {
     if (this.#looking !== null) throw new TypeError('it leads already, or tries to');
     const stopping = new AbortController();
     const looking = { stopping, ended: Promise.resolve() };
@@ -146,10 +143,9 @@ export class Leading implements ChangeEffects, Leaders {
         () => {},
         () => {},
       );
-      const started = await leading;
-      if (started.length === 0) this.#parts.log.info('another coordinator leads: this one serves the API');
+      await leading;
+      if (this.#led.size === 0) this.#parts.log.info('another coordinator leads: this one serves the API');
       if (!this.#parts.isAlone) looking.ended = this.#lookOn(stopping.signal);
-      return { dispatching: Promise.all(started.map(({ dispatching }) => dispatching)).then(() => {}) };
     } catch (error) {
       await this.#endAll();
       if (this.#looking === looking) this.#looking = null;
@@ -186,10 +182,9 @@ export class Leading implements ChangeEffects, Leaders {
   /**
    * Takes the shards that fall to this coordinator, and starts to lead them; or gives one up.
    *
-   * @returns the leaderships that have started
    * @throws StoreError, DeclarationError, LeadershipEnded
    */
-  async #take({ take, resign }: ShardStep, signal: AbortSignal): Promise<Started[]> {
+  async #take({ take, resign }: ShardStep, signal: AbortSignal): Promise<void> {
     const led = resign === null ? undefined : this.#led.get(resign);
     if (led !== undefined) {
       this.#parts.log.info(
@@ -204,9 +199,6 @@ export class Leading implements ChangeEffects, Leaders {
       this.#announceFrom = this.#parts.leaseClock.monotonic() + SILENT_AFTER_FAILURE_MS;
       throw failed.reason;
     }
-    return starts.flatMap((start) =>
-      start.status === 'fulfilled' && start.value !== null ? [start.value] : [],
-    );
   }
 
   async #nextStep(): Promise<ShardStep> {
@@ -233,12 +225,11 @@ export class Leading implements ChangeEffects, Leaders {
   }
 
   /**
-   * Takes the lease of the shard and starts a leadership; null:
-   * another coordinator holds the lease, or took it during the start.
+   * Takes the lease of the shard and starts a leadership, unless another coordinator holds the lease.
    *
    * @throws StoreError, DeclarationError, LeadershipEnded. After an error nothing runs
    */
-  async #lead(shard: number, signal: AbortSignal): Promise<Started | null> {
+  async #lead(shard: number, signal: AbortSignal): Promise<void> {
     const { store, isAlone, shardCount, leaseClock: clock, log } = this.#parts;
     const ended = Promise.withResolvers<void>();
     const lease = await Lease.take({
@@ -250,7 +241,7 @@ export class Leading implements ChangeEffects, Leaders {
       log,
       onLost: () => ended.resolve(),
     });
-    if (lease === null) return null;
+    if (lease === null) return;
     const maySend = () => lease.isTrusted();
     const leadership = new Leadership({
       ...this.#parts,
@@ -270,16 +261,14 @@ export class Leading implements ChangeEffects, Leaders {
     });
     try {
       if (signal.aborted) throw new LeadershipEnded();
-      const started = await leadership.start();
+      await leadership.start();
       // The old services would keep the whole former leadership in memory.
       if (shard === 0) this.#lastServices = null;
       log.info({ event: 'leading', ...named }, 'this coordinator leads');
-      return started;
     } catch (error) {
       const isLost = lease.isOver && !signal.aborted;
       await this.#end(shard, led);
-      if (isLost) return null;
-      throw error;
+      if (!isLost) throw error;
     }
   }
 
@@ -324,7 +313,7 @@ export class Leading implements ChangeEffects, Leaders {
         else freeSince ??= now;
         if (freeSince !== null && !bus.isConnected && now - freeSince < GIVE_WAY_MS) continue;
         freeSince = null;
-        for (const { dispatching } of await this.#take(step, signal)) dispatching.catch(this.#logFailure);
+        await this.#take(step, signal);
       } catch (error) {
         if (signal.aborted) break;
         this.#logFailure(error);
@@ -369,8 +358,9 @@ class LeadershipEnded extends SvcError {
  *
  * The order of the start and the order of the stop matter. At the start, the states
  * are loaded before anything can change them, and jobs are given out only after
- * results are read, agents are heard and the declaration is applied. At the stop
+ * results are read, agents are heard and logged changes are applied. At the stop
  * the order is reversed: no new slots, then no more results, then no more alerts.
+ * The declared file is applied last, because checks must not wait until a large file is read.
  */
 class Leadership {
   readonly #parts: LeadershipParts;
@@ -400,17 +390,16 @@ class Leadership {
   }
 
   /**
-   * Resolves when the declaration is applied and results are read. `dispatching`
-   * resolves when jobs are given out, a few seconds later at most.
+   * Resolves when jobs are given out, results are read and the declaration is applied.
    *
    * @throws StoreError, DeclarationError (an invalid declared file at
    *   the first start), LeadershipEnded. After an error nothing runs
    */
-  async start(): Promise<{ dispatching: Promise<void> }> {
+  async start(): Promise<void> {
     const starting = this.#start();
     this.#starting = starting;
     try {
-      return await starting;
+      await starting;
     } catch (error) {
       await this.stop();
       throw error;
@@ -439,7 +428,7 @@ class Leadership {
     await this.#declaredFile?.reload();
   }
 
-  async #start(): Promise<{ dispatching: Promise<void> }> {
+  async #start(): Promise<void> {
     const parts = await buildLeadership(this.#parts);
     const {
       recorder,
@@ -473,18 +462,12 @@ class Leadership {
     await this.#begin('reminders', reminders, () => reminders.start());
     await this.#begin('consumer', consumer, () => consumer.start());
     if (installation !== null) await this.#startHistory(installation);
-    // Agents report their jobs while the declared file is read and applied. So the
-    // start takes as long as the slower of the two, not as long as both together.
-    await this.#begin('dispatch', dispatch, () => dispatch.listen());
+    await this.#begin('dispatch', dispatch, () => dispatch.start());
+    newestSlots.clear();
     if (installation !== null) await this.#declare(installation);
     const deadman = installation?.deadman ?? null;
-    if (deadman !== null) this.#started.add("dead man's switch", () => deadman.stop());
+    if (deadman !== null) await this.#begin("dead man's switch", deadman, () => deadman.start());
     this.#isLeading = true;
-    const dispatching = dispatch.start().then(() => {
-      newestSlots.clear();
-      deadman?.start();
-    });
-    return { dispatching };
   }
 
   async #startDelivery({ deliverer, overdue }: InstallationParts): Promise<void> {
