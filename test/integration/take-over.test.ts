@@ -234,6 +234,24 @@ describe.concurrent('two coordinators', () => {
     expect(told(pair)).toEqual(['error', 'recovered']);
   });
 
+  test('what is read while a leader is late is of use only if the leader does not write again', async (context) => {
+    const pair = await pairIn(context);
+    const { second, web, hook, link } = pair;
+    link.hold();
+    while (!second.said.has('the leader of a shard is late: this coordinator reads its data'))
+      await delay(10);
+    link.release();
+    web.answerWith(failing);
+    await hook.received(1);
+    link.hold();
+    await untilLeading(second);
+    web.answerWith(well);
+    // If the first one could not record that the alert was sent, the second one sends it again.
+    while (!told(pair).includes('recovered')) await delay(10);
+    expect(told(pair)[0]).toBe('error');
+    link.release();
+  });
+
   test('a leader that is cut off from NATS alone lets the other one lead', async (context) => {
     const pair = await pairIn(context);
     const { first, second, web, hook, nats, natsLink } = pair;

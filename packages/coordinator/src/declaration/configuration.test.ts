@@ -8,6 +8,7 @@ import { IS_POSTGRES } from '../../../../test/support/database.ts';
 import { ownedByFile } from '../../../../test/support/owned-by-file.ts';
 import { addRows, addWorkspace, changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
+import { ONLY_SHARD } from '../verdict/shard.ts';
 import type { Actor, ConfigurationChange } from './configuration.ts';
 import { Conflict, Immutable, InvalidReference, NotFound, PreconditionFailed } from './errors.ts';
 import { type MonitorKind, TABLE_OF } from './kinds/kind-tables.ts';
@@ -125,6 +126,38 @@ describe('every kind', () => {
       code: 'store-unreadable',
       message: `database: monitor ${id} is of the type "ping", which this version of svc does not know`,
     });
+  });
+
+  test('monitors that are loaded again are parsed again only if their rows have changed', async () => {
+    const [kept, changed, removed] = [
+      await create('svc_tcp_monitor'),
+      await create('svc_tcp_monitor'),
+      await create('svc_tcp_monitor'),
+    ];
+    const { store, secrets } = parts;
+    const reload = (former: MonitorsInMemory) => former.reload(store, secrets, ONLY_SHARD);
+    const first = await reload(new MonitorsInMemory());
+    const all = [...(await MonitorsInMemory.load(store, secrets)).values()];
+    expect([...first.values()].map(({ id, name }) => [id, name])).toEqual(
+      all.map(({ id, name }) => [id, name]),
+    );
+    parts.clock.advance(1_000);
+    await change((open) =>
+      open.update('svc_tcp_monitor', changed, attributes('svc_tcp_monitor', { name: 'B' })),
+    );
+    await change((open) => open.removeMonitors([removed]));
+    const added = await create('svc_tcp_monitor');
+    const second = await reload(first);
+    expect(second.get(kept)).toBe(first.get(kept));
+    expect([second.get(changed)?.name, second.get(removed), second.get(added)?.id]).toEqual([
+      'B',
+      undefined,
+      added,
+    ]);
+    expect(second.size).toBe(3);
+    // A monitor that was replaced in memory may differ from its row.
+    second.replace(second.get(kept) ?? null, { ...(second.get(kept) as LiveMonitor), name: 'other' });
+    expect((await reload(second)).get(kept)?.name).toBe(first.get(kept)?.name);
   });
 
   test('equal attributes write nothing', async () => {

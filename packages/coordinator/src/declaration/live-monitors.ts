@@ -3,10 +3,10 @@ import { quorumOf } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { targetOf, toCheck } from '@svc/shared/resources/monitors.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import { monitorsAfter, monitorsOf } from '../store/declaration/monitors.ts';
+import { monitorsAfter, monitorsOf, monitorVersions } from '../store/declaration/monitors.ts';
 import type { Row } from '../store/declaration/resources.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
-import { readAhead } from '../store/queries.ts';
+import { idChunks, readAhead } from '../store/queries.ts';
 import type { Store } from '../store/store.ts';
 import { longestCheckMs } from '../verdict/check-duration.ts';
 import type { DeclaredExport, LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
@@ -39,6 +39,8 @@ export async function loadLiveMonitors(
  */
 export class MonitorsInMemory implements LiveMonitors {
   readonly #byId = new Map<number, LiveMonitor>();
+  /** The versions of the rows that {@link reload} has read and that were not replaced since; see {@link versionOf}. */
+  readonly #versions = new Map<number, string>();
   readonly #listeners = new Set<Listener>();
 
   /**
@@ -57,6 +59,33 @@ export class MonitorsInMemory implements LiveMonitors {
       for (const row of rows) monitors.#byId.set(row.id, monitorOfRow(secrets, row));
     }
     return monitors;
+  }
+
+  /**
+   * Loads all monitors of the shard, and parses only the rows that have changed since these monitors were reloaded.
+   * A coordinator that waits reloads an empty object first.
+   *
+   * @throws StoreError, as {@link load}
+   */
+  async reload(store: Store, secrets: Secrets, shard: Shard): Promise<MonitorsInMemory> {
+    const monitors = new MonitorsInMemory();
+    const changed: number[] = [];
+    for (const row of await monitorVersions(store, shard)) {
+      const version = versionOf(row);
+      const known = this.#versions.get(row.id) === version ? this.#byId.get(row.id) : undefined;
+      if (known === undefined) changed.push(row.id);
+      else monitors.#add(known, version);
+    }
+    for (const ids of idChunks(changed)) {
+      const rows = await monitorsOf(store, ids);
+      for (const row of rows) monitors.#add(monitorOfRow(secrets, row), versionOf(row));
+    }
+    return monitors;
+  }
+
+  #add(monitor: LiveMonitor, version: string): void {
+    this.#byId.set(monitor.id, monitor);
+    this.#versions.set(monitor.id, version);
   }
 
   get size(): number {
@@ -81,12 +110,21 @@ export class MonitorsInMemory implements LiveMonitors {
    * `before` when `after` is null. Notifies the listeners.
    */
   replace(before: LiveMonitor | null, after: LiveMonitor | null): void {
-    if (before === null && after === null) return;
+    const id = (after ?? before)?.id;
+    if (id === undefined) return;
+    this.#versions.delete(id);
     if (after !== null) this.#byId.set(after.id, after);
-    else if (before !== null) this.#byId.delete(before.id);
+    else this.#byId.delete(id);
     for (const listener of this.#listeners) listener(before, after);
   }
 }
+
+/**
+ * A text that differs between any two contents of a row. The instant is part of it, because a database that lost its
+ * last commits may give a version a second time.
+ */
+const versionOf = ({ row_version, updated_at }: Pick<Row<'monitors'>, 'row_version' | 'updated_at'>) =>
+  `${row_version} ${updated_at}`;
 
 function monitorOfRow(secrets: Secrets, row: Row<'monitors'>): LiveMonitor {
   const attributes = monitorAttributes(secrets, row, 'open');

@@ -1,20 +1,18 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ShardState } from '../store/shards.ts';
-import { nextShardStep } from './balance.ts';
+import { type LedShard, nextShardStep } from './balance.ts';
 
 const FREE = '';
 
 /** Shards that these coordinators lead. */
-const ledBy = (...coordinators: string[]): ShardState[] =>
+const ledBy = (...coordinators: string[]): LedShard[] =>
   coordinators.map((coordinator, id) => ({
     id,
     coordinator,
-    holder: coordinator,
     isFree: coordinator === FREE,
   }));
 
-test.each<[string, ShardState[], string[], { take: number[]; resign: number | null }]>([
+test.each<[string, LedShard[], string[], { take: number[]; resign: number | null }]>([
   ['the only coordinator takes all', ledBy(FREE, FREE, FREE), [], { take: [0, 1, 2], resign: null }],
   ['of two that start, each takes half', ledBy(FREE, FREE), ['b'], { take: [0], resign: null }],
   ['what another one leads stays there', ledBy('b', 'b'), ['b'], { take: [], resign: null }],
@@ -28,14 +26,14 @@ test.each<[string, ShardState[], string[], { take: number[]; resign: number | nu
 });
 
 /** Lets the coordinators look in turn until none does anything more. Returns the number of shards of each. */
-function settled(shards: ShardState[], living: readonly string[]): number[] {
+function settled(shards: LedShard[], living: readonly string[]): number[] {
   for (let still = 0, turn = 0; still < living.length; turn += 1) {
     expect(turn).toBeLessThan(1_000);
     const own = living[turn % living.length] as string;
     const { take, resign } = nextShardStep(shards, living, own);
     still = take.length === 0 && resign === null ? still + 1 : 0;
-    for (const id of take) shards[id] = { id, coordinator: own, holder: own, isFree: false };
-    if (resign !== null) shards[resign] = { id: resign, coordinator: own, holder: own, isFree: true };
+    for (const id of take) shards[id] = { id, coordinator: own, isFree: false };
+    if (resign !== null) shards[resign] = { id: resign, coordinator: own, isFree: true };
   }
   return living.map((own) => shards.filter(({ coordinator }) => coordinator === own).length);
 }

@@ -24,7 +24,7 @@ import { ResultConsumer } from '../checks/consumer.ts';
 import { Dispatch } from '../checks/dispatch.ts';
 import { JobTokens } from '../checks/job-tokens.ts';
 import { MaintenanceHold } from '../checks/maintenance-hold.ts';
-import { loadNewestSlots, newestOf } from '../checks/newest-slots.ts';
+import { type GivenSlots, loadNewestSlots, newestOf } from '../checks/newest-slots.ts';
 import { ReadingProgress } from '../checks/reading-progress.ts';
 import { Recorder } from '../checks/recorder.ts';
 import { RegionPresence } from '../checks/region-presence.ts';
@@ -53,8 +53,10 @@ import { loadWindows, windowsOfUnknownZones } from '../store/incidents/maintenan
 import { createRecordingStore, type RecordingStore } from '../store/results/recording-store.ts';
 import { type RegionNumbers, storedRegionNumbers } from '../store/results/region-numbers.ts';
 import { shardStates } from '../store/shards.ts';
+import { storedStates } from '../store/states/monitor-states.ts';
 import type { Store } from '../store/store.ts';
 import type { DerivedIds } from '../verdict/derived-ids.ts';
+import type { StoredState } from '../verdict/restart.ts';
 import { type Shard, shardOf } from '../verdict/shard.ts';
 import type { SlotOutcome, SlotOutcomes } from '../verdict/slots.ts';
 import { States } from '../verdict/state.ts';
@@ -115,6 +117,33 @@ export type LeadershipParts = {
   readonly declaring: Pick<DeclaredFileParts, 'env' | 'read'>;
 };
 
+/** The larger part of the data from which a leadership is built. */
+export type ShardData = {
+  readonly monitors: MonitorsInMemory;
+  readonly given: GivenSlots;
+  readonly states: readonly (readonly StoredState[])[];
+};
+
+/**
+ * Reads the data of a shard before its lease is taken. A leadership may be built from them only if no leader has
+ * written since before this call.
+ *
+ * @param known monitors that were reloaded before; undefined: there are none
+ * @throws StoreError
+ */
+export async function readShard(
+  { shard, store, secrets, clock }: Pick<LeadershipParts, 'shard' | 'store' | 'secrets' | 'clock'>,
+  known: MonitorsInMemory | undefined,
+): Promise<ShardData> {
+  const now = Math.floor(clock.wall());
+  const monitors = await (known?.reload(store, secrets, shard) ??
+    MonitorsInMemory.load(store, secrets, shard));
+  const given = await loadNewestSlots(store, monitors, now);
+  const states: (readonly StoredState[])[] = [];
+  for await (const some of storedStates(store, now, shard)) states.push(some);
+  return { monitors, given, states };
+}
+
 /** The parts of one leadership, built and not started. */
 export type BuiltLeadership = Pick<Loaded, 'monitors' | 'newestSlots' | 'slotClock'> & {
   readonly states: States;
@@ -165,12 +194,16 @@ type Loaded = {
  * Builds all parts of one leadership from the stored data, in the order in which data
  * passes through them. It starts no part, so when it fails, nothing has to be stopped.
  *
+ * @param data the result of {@link readShard}; null: the data are read now
  * @throws StoreError
  */
-export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLeadership> {
+export async function buildLeadership(
+  parts: LeadershipParts,
+  data: ShardData | null,
+): Promise<BuiltLeadership> {
   // The library is loaded now. If the first mail loaded it, the thread that schedules would be blocked.
   if (parts.operator.smtpUrl !== undefined) await loadNodemailer();
-  const loaded = await load(parts);
+  const loaded = await load(parts, data);
   const { store, clock, log, config, shard } = parts;
   const { monitors, slotClock, presence } = loaded;
   const states = new States();
@@ -191,6 +224,7 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
     backlogHold,
     maintenanceHold,
     slots: toDispatch,
+    data,
   });
   const consumer = new ResultConsumer({
     shard,
@@ -271,9 +305,12 @@ async function loadBackground(
   };
 }
 
-async function load({ shard, store, secrets, clock, log, regions }: LeadershipParts): Promise<Loaded> {
-  const monitors = await MonitorsInMemory.load(store, secrets, shard);
-  const given = await loadNewestSlots(store, monitors, Math.floor(clock.wall()));
+async function load(
+  { shard, store, secrets, clock, log, regions }: LeadershipParts,
+  data: ShardData | null,
+): Promise<Loaded> {
+  const monitors = data?.monitors ?? (await MonitorsInMemory.load(store, secrets, shard));
+  const given = data?.given ?? (await loadNewestSlots(store, monitors, Math.floor(clock.wall())));
   const newest = newestOf(given.newest);
   const slotClock = new SlotClock(clock, newest, log, given.ahead);
   const believed = await BelievedClock.load({ store, clock, log }, newest);
@@ -326,12 +363,15 @@ function createRecorder(
     readonly metricsExport: MetricsExport;
     readonly transactionDuration: Distribution;
     readonly slots: SlotOutcomes;
+    readonly data: ShardData | null;
   },
 ): Recorder {
-  const { states, background, slots, backlogHold } = parts;
+  const { states, background, slots, backlogHold, data } = parts;
   const hint = new QueuedHint(bus);
+  const recording = createRecordingStore(store, secrets, shard, numbers);
+  const stored = data === null ? recording : { ...recording, states: () => eachOf(data.states) };
   return new Recorder({
-    store: timedStore(createRecordingStore(store, secrets, shard, numbers), clock, parts.transactionDuration),
+    store: timedStore(stored, clock, parts.transactionDuration),
     states,
     monitors,
     maintenance: parts.maintenanceHold,
@@ -356,6 +396,10 @@ function createRecorder(
     onQueued: (_id, delivery) =>
       background === null ? hint.sendSoon() : background.deliverer.deliverQueued(delivery),
   });
+}
+
+async function* eachOf<T>(values: readonly T[]): AsyncGenerator<T> {
+  yield* values;
 }
 
 /**

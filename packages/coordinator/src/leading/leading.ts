@@ -8,10 +8,13 @@ import type { LedShard } from '../api/api-parts.ts';
 import { logTransitions } from '../checks/transition-log.ts';
 import type { ChangeApplier } from '../declaration/change-applier.ts';
 import type { ChangeEffects } from '../declaration/configuration.ts';
+import { MonitorsInMemory } from '../declaration/live-monitors.ts';
 import type { DeclaredFile } from '../declaration/yaml/declared-file.ts';
+import type { WriteCount } from '../store/shard-lease.ts';
 import {
   announceCoordinator,
   livingCoordinators,
+  type ShardState,
   shardStates,
   withdrawCoordinator,
   wrongShards,
@@ -23,6 +26,8 @@ import {
   createDeclaredFile,
   type InstallationParts,
   type LeadershipParts,
+  readShard,
+  type ShardData,
 } from './leadership.ts';
 import { Lease } from './lease.ts';
 import { StartedParts } from './started-parts.ts';
@@ -49,6 +54,12 @@ const ANNOUNCE_EVERY_MS = 1_000;
 /** Time after a failed start of a leadership for which a coordinator does not announce itself, ms. */
 const SILENT_AFTER_FAILURE_MS = 30_000;
 
+/**
+ * Time after the data of a shard were read ahead in vain until they may be read ahead again, ms. On a busy machine, a
+ * leader may often be late, and the reading is work for the database.
+ */
+const AHEAD_AGAIN_MS = 30_000;
+
 type LeadingParts = Omit<LeadershipParts, 'maySend' | 'shard'> & {
   /** Number of shards. */
   readonly shardCount: number;
@@ -58,6 +69,16 @@ type LeadingParts = Omit<LeadershipParts, 'maySend' | 'shard'> & {
 
 /** A leadership, and the lease that allows it to lead. */
 type Led = { readonly leadership: Leadership; readonly lease: Lease };
+
+/**
+ * The data of a shard, which are read while its leader is late and before its lease expires.
+ */
+type Ahead = {
+  /** What the leader had written when the reading began. The data are of use only if it has written no more. */
+  readonly written: WriteCount;
+  /** Null: the reading has failed. */
+  readonly data: Promise<ShardData | null>;
+};
 
 /**
  * Lets this coordinator lead. When the lease of a shard is free, and the shard falls to this coordinator
@@ -72,6 +93,10 @@ type Led = { readonly leadership: Leadership; readonly lease: Lease };
  *
  * Each shard goes through these states separately. A coordinator
  * that leads one shard still looks for other shards.
+ *
+ * A coordinator that leads nothing keeps monitors in memory. When the leader of a shard that would fall to it is late
+ * with a renewal, it reads the rest of the shard's data, while the lease expires. If the leader had only been
+ * slow, its next write makes these data worthless.
  */
 export class Leading implements ChangeEffects, Leaders {
   readonly #parts: LeadingParts;
@@ -86,6 +111,13 @@ export class Leading implements ChangeEffects, Leaders {
    * another coordinator may have led since, because the data of these services would be old.
    */
   #lastServices: LeaderServices | null = null;
+  /** The data that were read ahead, by the id of the shard. */
+  readonly #ahead = new Map<number, Ahead>();
+  /** Monotonic instant from which data may be read ahead, ms. */
+  #aheadFrom = Number.NEGATIVE_INFINITY;
+  /** The monitors of each shard as this coordinator has last read them while it waited. */
+  readonly #known = new Map<number, MonitorsInMemory>();
+  #isReadingMonitors = false;
   /** Monotonic instant from which this coordinator may announce itself, ms. */
   #announceFrom = Number.NEGATIVE_INFINITY;
 
@@ -207,9 +239,52 @@ export class Leading implements ChangeEffects, Leaders {
     if (shardCount > 1) await this.#announce();
     const shards = await shardStates(store);
     if (shards.length !== shardCount) throw wrongShards(shards.length, shardCount);
-    // A shard whose leadership is still being stopped in this process does not count as free.
-    const free = shards.map((shard) => ({ ...shard, isFree: shard.isFree && !this.#led.has(shard.id) }));
-    return nextShardStep(free, shardCount === 1 ? [] : await livingCoordinators(store), this.#coordinator);
+    const living = shardCount === 1 ? [] : await livingCoordinators(store);
+    const stepIf = (isFree: (shard: ShardState) => boolean) =>
+      nextShardStep(
+        // A shard whose leadership is still being stopped in this process does not count as free.
+        shards.map((shard) => ({ ...shard, isFree: isFree(shard) && !this.#led.has(shard.id) })),
+        living,
+        this.#coordinator,
+      );
+    const falling = stepIf(({ isLapsing }) => isLapsing).take;
+    for (const shard of shards) if (!shard.isFree) this.#readAhead(shard, falling.includes(shard.id));
+    return stepIf(({ isFree }) => isFree);
+  }
+
+  /** Reads the data of a shard that will probably fall to this coordinator, unless they are being read. */
+  #readAhead({ id, written }: ShardState, isFalling: boolean): void {
+    const { leaseClock, shardCount, log } = this.#parts;
+    const ahead = this.#ahead.get(id);
+    const isWorthless = ahead?.written.term !== written.term || ahead.written.writes !== written.writes;
+    if (ahead !== undefined && isWorthless) {
+      this.#ahead.delete(id);
+      this.#aheadFrom = leaseClock.monotonic() + AHEAD_AGAIN_MS;
+    }
+    if (!isFalling || !isWorthless || leaseClock.monotonic() < this.#aheadFrom) return;
+    log.info({ shard: id }, 'the leader of a shard is late: this coordinator reads its data');
+    const shard = { id, count: shardCount };
+    const data = readShard({ ...this.#parts, shard }, this.#known.get(id)).catch((error: unknown) => {
+      log.debug({ error: messageOf(error) }, 'cannot read the data of a shard ahead');
+      return null;
+    });
+    this.#ahead.set(id, { written, data });
+  }
+
+  /** Reads the monitors of all shards, once, for a coordinator that leads none. */
+  async #readMonitors(): Promise<void> {
+    const { store, secrets, shardCount, log } = this.#parts;
+    try {
+      while (this.#led.size === 0 && this.#known.size < shardCount) {
+        const id = this.#known.size;
+        const monitors = await new MonitorsInMemory().reload(store, secrets, { id, count: shardCount });
+        this.#known.set(id, monitors);
+      }
+    } catch (error) {
+      // The next look tries again.
+      log.debug({ error: messageOf(error) }, 'cannot read the monitors ahead');
+    }
+    this.#isReadingMonitors = false;
   }
 
   /**
@@ -232,7 +307,9 @@ export class Leading implements ChangeEffects, Leaders {
   async #lead(shard: number, signal: AbortSignal): Promise<void> {
     const { store, isAlone, shardCount, leaseClock: clock, log } = this.#parts;
     const ended = Promise.withResolvers<void>();
-    const lease = await Lease.take({
+    const ahead = this.#ahead.get(shard);
+    this.#ahead.delete(shard);
+    const taken = {
       shard,
       coordinator: this.#coordinator,
       store,
@@ -240,7 +317,9 @@ export class Leading implements ChangeEffects, Leaders {
       clock,
       log,
       onLost: () => ended.resolve(),
-    });
+    };
+    const unchanged = ahead === undefined ? null : await Lease.take(taken, ahead.written);
+    const lease = unchanged ?? (await Lease.take(taken));
     if (lease === null) return;
     const maySend = () => lease.isTrusted();
     const leadership = new Leadership({
@@ -261,7 +340,12 @@ export class Leading implements ChangeEffects, Leaders {
     });
     try {
       if (signal.aborted) throw new LeadershipEnded();
-      await leadership.start();
+      const known = this.#known.get(shard);
+      const data =
+        unchanged === null
+          ? known && (await readShard({ ...this.#parts, shard: { id: shard, count: shardCount } }, known))
+          : await ahead?.data;
+      await leadership.start(data ?? null);
       // The old services would keep the whole former leadership in memory.
       if (shard === 0) this.#lastServices = null;
       log.info({ event: 'leading', ...named }, 'this coordinator leads');
@@ -306,6 +390,11 @@ export class Leading implements ChangeEffects, Leaders {
         await this.#endAll();
         continue;
       }
+      if (this.#led.size > 0) this.#known.clear();
+      else if (!this.#isReadingMonitors) {
+        this.#isReadingMonitors = true;
+        void this.#readMonitors();
+      }
       if (shardCount === 1 && this.#led.size > 0) continue;
       try {
         const step = await this.#nextStep();
@@ -315,6 +404,8 @@ export class Leading implements ChangeEffects, Leaders {
         freeSince = null;
         await this.#take(step, signal);
       } catch (error) {
+        // After a fail-over, what was read before may be ahead of the database.
+        this.#ahead.clear();
         if (signal.aborted) break;
         this.#logFailure(error);
         waitMs = TRY_AGAIN_MS;
@@ -392,11 +483,12 @@ class Leadership {
   /**
    * Resolves when jobs are given out, results are read and the declaration is applied.
    *
+   * @param data what was read of the shard ahead; without them, everything is read now
    * @throws StoreError, DeclarationError (an invalid declared file at
    *   the first start), LeadershipEnded. After an error nothing runs
    */
-  async start(): Promise<void> {
-    const starting = this.#start();
+  async start(data: ShardData | null = null): Promise<void> {
+    const starting = this.#start(data);
     this.#starting = starting;
     try {
       await starting;
@@ -428,8 +520,8 @@ class Leadership {
     await this.#declaredFile?.reload();
   }
 
-  async #start(): Promise<void> {
-    const parts = await buildLeadership(this.#parts);
+  async #start(data: ShardData | null): Promise<void> {
+    const parts = await buildLeadership(this.#parts, data);
     const {
       recorder,
       backlogHold,

@@ -4,7 +4,14 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { StoreError } from '../store/errors.ts';
-import { FencedStore, LEASE_MS, resignShard, type ShardTerm, takeShard } from '../store/shard-lease.ts';
+import {
+  FencedStore,
+  LEASE_MS,
+  resignShard,
+  type ShardTerm,
+  takeShard,
+  type WriteCount,
+} from '../store/shard-lease.ts';
 import type { Store } from '../store/store.ts';
 
 /** Interval between two renewals of a lease, ms. Each transaction of the leader renews the lease too. */
@@ -91,11 +98,12 @@ export class Lease {
   /**
    * Takes the lease; null: another coordinator holds it.
    *
+   * @param written see {@link takeShard}
    * @throws StoreError
    */
-  static async take(parts: LeaseParts): Promise<Lease | null> {
+  static async take(parts: LeaseParts, written?: WriteCount): Promise<Lease | null> {
     const lease = new Lease(parts);
-    return (await lease.#take()) ? lease : null;
+    return (await lease.#take(written)) ? lease : null;
   }
 
   /** Whether the lease was given up, or lost to another coordinator. */
@@ -125,11 +133,11 @@ export class Lease {
     );
   }
 
-  async #take(): Promise<boolean> {
+  async #take(written?: WriteCount): Promise<boolean> {
     const { store, isAlone, coordinator, clock } = this.#parts;
     const begunAt = clock.monotonic();
     const holder = `${hostname()}, process ${process.pid}`;
-    if (!(await takeShard(store, { ...this.#term, holder, coordinator }, isAlone))) return false;
+    if (!(await takeShard(store, { ...this.#term, holder, coordinator }, isAlone, written))) return false;
     this.#trust.renewed(isAlone ? Number.POSITIVE_INFINITY : begunAt);
     if (!isAlone) this.#cancelRenewing = clock.every(RENEW_EVERY_MS, () => void this.#renew());
     return true;

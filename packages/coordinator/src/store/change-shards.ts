@@ -26,7 +26,7 @@ export async function changeShardsAt(url: DatabaseUrl, count: number, log: Logge
 export function changeShards(store: Store, count: number): Promise<number> {
   return store.transaction(async (tx) => {
     const there = await tx.query<ShardRow>(SHARDS);
-    const leader = there.find(({ free }) => free !== 1);
+    const leader = there.find(({ left_ms: leftMs }) => leftMs > 0);
     if (leader !== undefined) {
       throw new StoreError(
         'store-in-use',

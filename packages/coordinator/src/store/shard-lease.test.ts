@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
 import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../test/support/transactions.ts';
-import { FencedStore, LEASE_MS, resignShard, takeShard } from './shard-lease.ts';
+import { FencedStore, LEASE_MS, resignShard, takeShard, type WriteCount } from './shard-lease.ts';
+import { shardStates } from './shards.ts';
 import type { SqlStep, Store } from './store.ts';
 
 let temporary: TemporaryStore;
@@ -62,6 +63,30 @@ test('a shard is taken once until its lease expires or is given up; takes are co
   await resignShard(store, { shard: 0, term: 'b' });
   expect(await take('c')).toBe(true);
   expect(await row()).toMatchObject({ holder: 'host of c', epoch: 3 });
+});
+
+test('a shard is taken as it was seen only if its leader has not written since', async () => {
+  await take('a');
+  const { leader } = leaderOf('a');
+  const seen = async () => (await shardStates(store))[0];
+  const takeAsSeen = (written: WriteCount | undefined) =>
+    takeShard(store, { shard: 0, holder: 'host of b', coordinator: 'b', term: 'b' }, false, written);
+  const early = await seen();
+  expect(early).toMatchObject({ isFree: false, isLapsing: false });
+  await leader.renew();
+  await expire();
+  const late = await seen();
+  expect(late).toMatchObject({ isFree: true, isLapsing: true });
+  expect(await takeAsSeen(early?.written)).toBe(false);
+  expect(await takeAsSeen({ term: 'former', writes: late?.written.writes ?? 0 })).toBe(false);
+  expect(await takeAsSeen(late?.written)).toBe(true);
+});
+
+test('a leader is late before its lease expires', async () => {
+  await take('a');
+  const age = `UPDATE shards SET expires_at = database_now() + ${LEASE_MS} - ?`;
+  await store.commit([{ sql: age, rows: [[LEASE_MS - 1_000]] }]);
+  expect((await shardStates(store))[0]).toMatchObject({ isFree: false, isLapsing: true });
 });
 
 test('of many that take it at once, one gets it', async () => {

@@ -27,6 +27,12 @@ export const LEASE_MS = 3_500;
 /** A lease that was taken. `shard` is the id of the shard. */
 export type ShardTerm = { readonly shard: number; readonly term: string };
 
+/**
+ * The term of a shard's last leader, and the number of its writes. While both stay the same, no leader has changed
+ * what the database holds of the shard.
+ */
+export type WriteCount = { readonly term: string; readonly writes: number };
+
 export type TakenShard = ShardTerm & {
   /** The name of the coordinator, shown to people. */
   readonly holder: string;
@@ -38,18 +44,22 @@ export type TakenShard = ShardTerm & {
  * Takes the lease of the shard, unless another coordinator holds it. Returns whether the lease was taken.
  *
  * @param isAlone whether no other coordinator can use the database, so that a former holder is gone
+ * @param written the lease is taken only if the last leader has not written since; left out: in any case
  */
 export async function takeShard(
   store: Store,
   { shard, term, holder, coordinator }: TakenShard,
   isAlone: boolean,
+  written?: WriteCount,
 ): Promise<boolean> {
+  const unchanged = written === undefined ? '' : ' AND term = ? AND writes = ?';
+  const asSeen = written === undefined ? [] : [written.term, written.writes];
   const [taken] = await store.commit([
     {
       sql: `UPDATE shards SET holder = ?, coordinator = ?, term = ?, writes = 0, epoch = epoch + 1,
           expires_at = database_now() + ?
-        WHERE id = ? AND (expires_at <= database_now() OR ? = 1)`,
-      rows: [[holder, coordinator, term, LEASE_MS, shard, Number(isAlone)]],
+        WHERE id = ? AND (expires_at <= database_now() OR ? = 1)${unchanged}`,
+      rows: [[holder, coordinator, term, LEASE_MS, shard, Number(isAlone), ...asSeen]],
     },
   ]);
   return changesOf(taken) === 1;

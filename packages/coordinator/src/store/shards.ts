@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { appendAgain } from './declaration/changes.ts';
 import { StoreError } from './errors.ts';
 import { moveNotes } from './export-totals.ts';
-import { LEASE_MS } from './shard-lease.ts';
+import { LEASE_MS, type WriteCount } from './shard-lease.ts';
 import type { Store, Transaction } from './store.ts';
 
 /** A shard and its lease. */
@@ -14,18 +14,43 @@ export type ShardState = {
   readonly coordinator: string;
   /** Whether the lease has expired or was given up. */
   readonly isFree: boolean;
+  /** Whether the lease is free, or the leader was expected to renew it before now. */
+  readonly isLapsing: boolean;
+  /** What the last leader has written so far. */
+  readonly written: WriteCount;
 };
 
-export type ShardRow = { id: number; holder: string; coordinator: string; free: number };
+export type ShardRow = {
+  id: number;
+  holder: string;
+  coordinator: string;
+  term: string;
+  writes: number;
+  /** How long the lease still lasts, ms; 0 or less: the shard is free. */
+  left_ms: number;
+};
+
+/**
+ * Time after the last renewal of a lease from which the leader is late, ms. A leader renews its lease each second, and
+ * with every transaction.
+ */
+const LAPSING_MS = 1_300;
 
 /** Query: all shards, by ascending id. */
-export const SHARDS = `SELECT id, holder, coordinator, CASE WHEN expires_at <= database_now() THEN 1 ELSE 0 END AS free
+export const SHARDS = `SELECT id, holder, coordinator, term, writes, expires_at - database_now() AS left_ms
   FROM shards ORDER BY id`;
 
 /** All shards, by ascending id. */
 export async function shardStates({ work }: Pick<Store, 'work'>): Promise<ShardState[]> {
   const { rows } = await sql<ShardRow>`${sql.raw(SHARDS)}`.execute(work);
-  return rows.map(({ free, ...shard }) => ({ ...shard, isFree: free === 1 }));
+  return rows.map(({ id, holder, coordinator, term, writes, left_ms: leftMs }) => ({
+    id,
+    holder,
+    coordinator,
+    isFree: leftMs <= 0,
+    isLapsing: leftMs <= LEASE_MS - LAPSING_MS,
+    written: { term, writes },
+  }));
 }
 
 /** The ids of the coordinators that have announced themselves within the time of a lease. */
@@ -67,7 +92,8 @@ export async function countShards(store: Store, wanted: number | null): Promise<
     const there = await tx.query<ShardRow>(SHARDS);
     if (there.length === wanted) return wanted;
     const monitors = await tx.query('SELECT 1 FROM monitors LIMIT 1');
-    if (monitors.length > 0 || there.some(({ free }) => free !== 1)) throw wrongShards(there.length, wanted);
+    if (monitors.length > 0 || there.some(({ left_ms: leftMs }) => leftMs > 0))
+      throw wrongShards(there.length, wanted);
     await replaceShards(tx, wanted);
     return wanted;
   });

@@ -22,6 +22,18 @@ export function monitorsAfter(
     .execute();
 }
 
+/** The versions of all monitors of the shard, of all workspaces, in any order. */
+export function monitorVersions(
+  store: Store,
+  shard: Shard,
+): Promise<Pick<Row<'monitors'>, 'id' | 'row_version' | 'updated_at'>[]> {
+  return store.read
+    .selectFrom('monitors')
+    .select(['id', 'row_version', 'updated_at'])
+    .where(inShard('id', shard))
+    .execute();
+}
+
 /** The existing monitors with these ids, of any workspace, in any order. */
 export async function monitorsOf(source: Readable, ids: readonly number[]): Promise<Row<'monitors'>[]> {
   const rows: Row<'monitors'>[] = [];
