@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openPostgresReading } from '@svc/coordinator/store/postgres/open-postgres.ts';
+import { appendTo } from '@svc/shared/collections.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { ALL_JOBS, ALL_RESULTS } from '@svc/shared/messages/subjects.ts';
 import { connectBus } from '@svc/shared/nats/nats-bus.ts';
@@ -52,7 +53,7 @@ const OUTAGE_MS = 10_000;
 const [monitors = 1_000, rounds = 10] = process.argv.slice(2, 4).map(Number);
 const [asked = 'all', kept] = process.argv.slice(4);
 const shards = Number(process.env.SVC_SHARDS ?? 1);
-const isLarge = monitors > 10_000;
+const isLarge = monitors > 10_000 || process.env.LARGE === '1';
 const regions = isLarge ? CHECKED_FROM.slice(0, 1) : CHECKED_FROM;
 
 const children = new Children();
@@ -254,22 +255,43 @@ const CASES: Record<string, (leader: Coordinator) => Promise<void>> = {
   'cut off from both for 10 s': (leader) => cutOff(leader.toPostgres, leader.toNats),
 };
 
-/** Returns the alerts by monitor, in the order of their first arrival. Each id counts once. */
-function alertsSince(from: number) {
-  const seen = new Set<string>();
+type Alerts = {
+  readonly lost: number;
+  /** Number of repetitions under one id. */
+  readonly repeated: number;
+  /** Number of alerts that came under another id, or that are not expected. */
+  readonly others: number;
+};
+
+/** The alerts since `from`, an index of requests, if each monitor has these statuses. */
+function alertsSince(from: number, expected: readonly string[]): Alerts {
+  const ids = new Set<string>();
   const statuses = new Map<number, string[]>();
   let repeated = 0;
   for (const { headers, json } of receiver.requests.slice(from)) {
     const id = String(headers['webhook-id']);
     const { monitor, status } = json as { monitor: { id: number }; status: string };
-    if (seen.has(id)) {
+    if (ids.has(id)) {
       repeated += 1;
       continue;
     }
-    seen.add(id);
-    statuses.set(monitor.id, [...(statuses.get(monitor.id) ?? []), status]);
+    ids.add(id);
+    appendTo(statuses, monitor.id, status);
   }
-  return { statuses, repeated };
+  let [lost, others] = [(FRAGILE - statuses.size) * expected.length, 0];
+  for (const told of statuses.values()) {
+    lost += Math.max(0, expected.length - told.length);
+    others += Math.max(0, told.length - expected.length);
+  }
+  return { lost, repeated, others };
+}
+
+/** The alerts since `from`, counted when all have come, or a minute later. */
+async function alertsOf(from: number, expected: readonly string[]): Promise<Alerts> {
+  for (const until = Date.now() + 60_000; ; await delay(1_000)) {
+    const alerts = alertsSince(from, expected);
+    if (alerts.lost === 0 || Date.now() > until) return alerts;
+  }
 }
 
 /** Number of reported checks that are not recorded a minute later. */
@@ -324,14 +346,8 @@ async function rowOf(name: string): Promise<string[]> {
     change();
     await delay(CHANGE_EVERY_MS / 2);
   }
-  const { statuses, repeated } = alertsSince(before);
   const expected = Array.from({ length: changes }, (_, index) => (index % 2 === 0 ? 'error' : 'recovered'));
-  let [lost, twice] = [0, 0];
-  for (const told of statuses.values()) {
-    lost += Math.max(0, expected.length - told.length);
-    twice += Math.max(0, told.length - expected.length);
-  }
-  lost += (FRAGILE - statuses.size) * changes;
+  const alerts = await alertsOf(before, expected);
   return [
     name,
     median(gaps).toFixed(0),
@@ -341,9 +357,9 @@ async function rowOf(name: string): Promise<string[]> {
     String(heard.givenTwice),
     String(heard.runTwice),
     String(FRAGILE * changes),
-    String(lost),
-    String(repeated),
-    String(twice),
+    String(alerts.lost),
+    String(alerts.repeated),
+    String(alerts.others),
   ];
 }
 
@@ -382,8 +398,12 @@ try {
   );
   console.log(machine());
 } finally {
-  for (const { program, toPostgres, toNats } of pair) {
+  for (const [index, { program, toPostgres, toNats }] of pair.entries()) {
     await program.end('SIGTERM');
+    await writeFile(
+      join(folder, `coordinator-${index}.log`),
+      program.lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+    );
     await toPostgres.close();
     await toNats.close();
   }
