@@ -202,6 +202,20 @@ test('finished deliveries are deleted by their end, and pending deliveries never
   expect(left.map(({ uid }) => uid)).toEqual(['pending', 'young']);
 });
 
+test('the thread of an old incident is deleted, but not that of a notice which has not ended', async () => {
+  const at = parts.clock.wall() - 500 * DAY;
+  await addMonitor(1);
+  await write('INSERT INTO monitor_notices (monitor_id, region, since, key, told) VALUES (?, ?, ?, ?, ?)', [
+    [1, 'hosta-fra', at, 'open', '[]'],
+  ]);
+  await write('INSERT INTO delivery_threads (notification_id, incident, at) VALUES (?, ?, ?)', [
+    [1, 'open', at],
+    [1, 'over', at],
+  ]);
+  await driven(retention.sweep());
+  expect(await rowsOf(parts.store, 'delivery_threads')).toMatchObject([{ incident: 'open' }]);
+});
+
 test('sweeps by itself, hour after hour, and stops', async () => {
   const now = parts.clock.wall();
   await addResults(1, now - 15 * DAY, now - 14 * DAY, DAY / 10);
