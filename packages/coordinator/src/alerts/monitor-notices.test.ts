@@ -615,6 +615,71 @@ test('in any course of events, each notice begins once, when it is due, and ends
   );
 });
 
+const silences = fc.array(
+  fc.record({
+    periods: fc.integer({ min: 1, max: 9 }),
+    // More often than not, the second and the third monitor have data.
+    silent: fc.tuple(fc.boolean(), fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 3 })),
+    event: fc.constantFrom('nothing', 'nothing', 'kill', 'lost', 'unanswered'),
+  }),
+  { minLength: 3, maxLength: 8 },
+);
+
+test('in any course of silences, missing data is told once, when it is due, and its end once', async () => {
+  await fc.assert(
+    fc
+      .asyncProperty(silences, async (steps) => {
+        const ids = [1, 2, 3];
+        for (const id of [2, 3]) {
+          await declare(id);
+          await it.link(id, MAIL, 'email');
+        }
+        const expected: string[] = [];
+        const open = new Set<number>();
+        /** When svc itself, or most monitors, last had no data while one of them was to be told of. */
+        let troubleAt = it.clock.wall();
+        await periods(1, ALL, ids);
+        for (const { periods: count, silent, event } of steps) {
+          const spoken = ids.filter((_, index) => silent[index] !== true && silent[index] !== 0);
+          for (let period = 0; period < count; period += 1) {
+            await periods(1, ALL, spoken);
+            const now = it.clock.wall();
+            const without = ids.filter((id) => it.status(id) === 'unknown');
+            const lasted = (id: number) => now - (it.states.get(id)?.since ?? 0);
+            if (without.length > 1 && without.some((id) => lasted(id) > 3 * PERIOD)) troubleAt = now;
+            const rows = await it.rows<{ id: number }>(
+              'SELECT monitor_id AS id FROM monitor_notices ORDER BY monitor_id',
+            );
+            const told = new Set(rows.map(({ id }) => id));
+            for (const id of ids) {
+              const where = `monitor ${id} at ${new Date(now).toISOString()}`;
+              if (told.has(id) && !open.has(id)) {
+                expect(without, where).toEqual([id]);
+                expect(Math.min(lasted(id), now - troubleAt), where).toBeGreaterThan(3 * PERIOD - 20_000);
+                expected.push(`No data: Shop ${id}`);
+              }
+              if (!told.has(id) && without.length === 1 && without.includes(id))
+                expect(Math.min(lasted(id), now - troubleAt), where).toBeLessThan(3 * PERIOD + 40_000);
+              if (open.has(id)) expect(told.has(id), where).toBe(without.includes(id));
+              if (open.has(id) && !told.has(id)) expected.push(`Data is back: Shop ${id}`);
+            }
+            open.clear();
+            for (const id of told) open.add(id);
+          }
+          if (event === 'kill') {
+            await kill();
+            troubleAt = it.clock.wall();
+          }
+          if (event === 'lost') lost.push('all');
+          if (event === 'unanswered') lost.push('answer');
+        }
+        expect((await told()).toSorted()).toEqual(expected.toSorted());
+      })
+      .beforeEach(reopen),
+    { numRuns: Number(process.env.WORLDS ?? 6) },
+  );
+});
+
 async function reopen(): Promise<void> {
   await notices.stop();
   await it.dispose();
