@@ -149,6 +149,26 @@ describe('slots in a row', () => {
   );
 });
 
+test('after a restart, the reasons of a status that a row has dated back are not those of the status before', async () => {
+  await it.declare(liveMonitor(3, { confirmAfter: 3, recoverAfter: 2 }));
+  for (const outcome of ['passed', 'failed', 'failed', 'failed'] as const) {
+    await it.slot(3, all(outcome));
+    await it.pass(PERIOD);
+  }
+  await it.restart();
+  it.recorder.endResumption();
+  await it.slot(3, all('passed'));
+  await it.pass(PERIOD);
+  const unconfirmed = await it.rows(
+    `SELECT to_status, until - at AS lasted FROM transitions
+      WHERE monitor_id = 3 AND reason = 'unconfirmed' ORDER BY id`,
+  );
+  expect(unconfirmed).toEqual([
+    { to_status: 'active', lasted: PERIOD },
+    { to_status: 'error', lasted: 0 },
+  ]);
+});
+
 describe('regions without agents', () => {
   test('all regions lost: unknown, dated at the expiry, and only once', async () => {
     const last = await period('passed');

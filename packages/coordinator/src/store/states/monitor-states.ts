@@ -277,6 +277,7 @@ async function intervalsBetween(
     .where('t.monitor_id', '<=', until)
     .where(inShard('t.monitor_id', shard))
     .whereRef('t.from_status', '=', 't.to_status')
+    .whereRef('t.to_status', '=', 's.status')
     .whereRef('t.at', '>=', 's.since')
     .where(({ eb, or, ref }) =>
       or([eb('t.reason', '=', ref('s.reason')), eb('t.until', '>=', now - SAME_INTERVAL_MS)]),
