@@ -145,7 +145,13 @@ describe('what an operator gives', () => {
   });
 
   test.each([
-    ['no region', ENV_FILE.replace('hosta-ams', 'nowhere'), GIVEN, 'no SVC_REGION'],
+    ['no region', ENV_FILE.replace('hosta-ams', 'hosta-nowhere'), GIVEN, 'no SVC_REGION'],
+    [
+      'an own region without a form',
+      ENV_FILE.replace('hosta-ams', 'office-berlin'),
+      GIVEN,
+      '--form is missing',
+    ],
     ['no key', ENV_FILE.replace('SUAKEY', ''), GIVEN, 'no usable SVC_NATS_NKEY'],
     ['no address', ENV_FILE.replace(/SVC_NATS_URL=.*/, ''), GIVEN, 'no usable SVC_NATS_URL'],
     ['an authority without its file', `${ENV_FILE}SVC_NATS_CA=/etc/svc/ca.pem\n`, GIVEN, '--ca is missing'],

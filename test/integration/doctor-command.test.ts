@@ -159,7 +159,7 @@ test('reports a NATS server that accepts the connection and then hangs, and all 
 });
 
 test('checks settings, modes of files, the disk, name resolution and the clock', async () => {
-  const bad = await doctor('agent', { SVC_REGION: 'nowhere', SVC_NATS_URL: 'nats://127.0.0.1:1' });
+  const bad = await doctor('agent', { SVC_REGION: 'hosta-nowhere', SVC_NATS_URL: 'nats://127.0.0.1:1' });
   expect(bad.of('settings')).toEqual([
     expect.objectContaining({ level: 'failed', what: expect.stringContaining('SVC_REGION') }),
   ]);

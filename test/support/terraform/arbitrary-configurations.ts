@@ -6,6 +6,7 @@ import { CHANNEL_SAMPLES } from '../channel-samples.ts';
 
 /** Valid texts, by attribute. If the kind decides the form of the text, by kind and attribute. */
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
+  regions: ['hosta-fra', 'hostb-par', 'hostc-us-west2', 'office-berlin'],
   quorum: ['majority', 'any', 'all', '1', '28'],
   name: ['a', 'Prüfung – 検査', ' with blanks '],
   title: ['a', 'Status'],

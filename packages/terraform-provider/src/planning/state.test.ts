@@ -1,3 +1,4 @@
+import { regionsWith } from '@svc/shared/regions.ts';
 import {
   DEFINITIONS,
   parseResource,
@@ -20,9 +21,12 @@ import { stateAfterApply, stateAfterRead } from './state.ts';
 
 type Answer = Record<string, unknown>;
 
+/** The regions of the API, one of them its own. */
+const REGIONS_THERE = regionsWith([{ id: 'office-berlin', name: null }]);
+
 /** The API's answer to a body, after its own validation and normalization, through JSON. */
 function answer(kind: ResourceKind, body: unknown): Answer {
-  const parsed = parseResource(kind, JSON.parse(JSON.stringify(body)), 'api');
+  const parsed = parseResource(kind, JSON.parse(JSON.stringify(body)), 'api', REGIONS_THERE);
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
   const computed = {
     id: '7',
