@@ -6,6 +6,8 @@ export type HeldLink = {
   /** Holds the link: from now on bytes wait, and no connection ends. */
   hold(): void;
   release(): void;
+  /** Ends all connections, and leads later ones to another port. */
+  lead(toPort: number): void;
   close(): Promise<void>;
 };
 
@@ -15,9 +17,10 @@ export type HeldLink = {
  */
 export async function startHeldLink(toPort: number): Promise<HeldLink> {
   const sockets = new Set<Socket>();
+  let target = toPort;
   let isHeld = false;
   const server = createServer((client) => {
-    const upstream = connect(toPort, '127.0.0.1');
+    const upstream = connect(target, '127.0.0.1');
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -43,6 +46,10 @@ export async function startHeldLink(toPort: number): Promise<HeldLink> {
     release() {
       isHeld = false;
       for (const socket of sockets) socket.resume();
+    },
+    lead(nextPort) {
+      target = nextPort;
+      for (const socket of sockets) socket.destroy();
     },
     async close() {
       for (const socket of sockets) socket.destroy();

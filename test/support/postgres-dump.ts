@@ -25,7 +25,7 @@ export async function restoreDatabase(database: Secret, dump: string): Promise<v
 }
 
 /** Returns the path of a program of PostgreSQL, which is beside the server's program. */
-async function programOf(name: string): Promise<string> {
+export async function programOf(name: string): Promise<string> {
   const { initdb } = await findPostgres();
   return join(dirname(initdb), name);
 }

@@ -10,7 +10,7 @@ import { guardProcess } from '../../deploy/local/guard.ts';
 import { postgresUser } from '../../deploy/local/postgres.ts';
 import { findPostgres } from '../../deploy/local/postgres-server.mjs';
 import { freePort } from './free-port.ts';
-import { dumpDatabase, execute, restoreDatabase } from './postgres-dump.ts';
+import { dumpDatabase, execute, programOf, restoreDatabase } from './postgres-dump.ts';
 import { runIn } from './postgres-store.ts';
 import { endChild } from './process.ts';
 
@@ -44,6 +44,11 @@ export type PostgresServer = {
   keepData(): Promise<void>;
   /** Kills the server, and starts it again with the data of {@link keepData}. Later commits are lost. */
   goBack(): Promise<void>;
+  /**
+   * Stops the server, undoes what the server on this port does not have
+   * (pg_rewind), and starts it again as the standby of that server.
+   */
+  follow(port: number): Promise<void>;
   /** Stops the server and deletes its data. */
   dispose(): Promise<void>;
 };
@@ -54,13 +59,16 @@ export type PostgresServer = {
  * started it. Root may not run it, so root runs it as `postgres` or `nobody`.
  *
  * @param options.isDurable whether the server waits for the disk, for tests that kill it
+ * @param options.standbyOf the port of the server whose asynchronous standby it is, which is durable too
  * @param options.kept a folder whose data is used and kept; left out: a new folder, which is deleted
  */
 export async function startPostgres({
   isDurable = false,
+  standbyOf,
   kept,
 }: {
   isDurable?: boolean;
+  standbyOf?: number;
   kept?: string;
 } = {}): Promise<PostgresServer> {
   const programs = await findPostgres();
@@ -69,6 +77,11 @@ export async function startPostgres({
   if (user !== null) chownSync(folder, user.uid, user.gid);
   const data = join(folder, 'data');
   const port = await freePort();
+  const asUser = { cwd: folder, ...idsOf(user) };
+  if (standbyOf !== undefined) {
+    const from = ['-h', '127.0.0.1', '-p', `${standbyOf}`, '-U', 'svc', '--checkpoint=fast'];
+    await execute(await programOf('pg_basebackup'), ['-D', data, '-R', ...from], asUser);
+  }
   if (!existsSync(data)) await initialise(programs.initdb, data, user);
   let child: ChildProcess;
 
@@ -79,7 +92,10 @@ export async function startPostgres({
       unix_socket_directories: '',
       max_connections: 200,
       shared_buffers: '32MB',
-      ...(isDurable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+      // pg_rewind needs hints about changed pages, and the log since the servers parted.
+      ...(isDurable
+        ? { wal_log_hints: 'on', wal_keep_size: '128MB' }
+        : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
     };
     const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     child = spawn(programs.postgres, ['-D', data, ...flags], {
@@ -133,6 +149,13 @@ export async function startPostgres({
       await end('SIGQUIT');
       await execute('rm', ['-r', data]);
       await execute('mv', [`${data}-kept`, data]);
+      await restart();
+    },
+    async follow(port) {
+      const source = `host=127.0.0.1 port=${port} user=svc dbname=postgres`;
+      await runIn(new Secret(`postgres://svc@127.0.0.1:${port}/postgres`), 'CHECKPOINT');
+      await end('SIGINT');
+      await execute(await programOf('pg_rewind'), ['-D', data, '-R', `--source-server=${source}`], asUser);
       await restart();
     },
     async dispose() {
@@ -203,7 +226,7 @@ function untilReady(child: ChildProcess): Promise<void> {
     let said = '';
     child.stderr?.on('data', (chunk: Buffer) => {
       said = (said + chunk.toString()).slice(-10_000);
-      if (said.includes('ready to accept connections')) resolve();
+      if (/ready to accept (?:read-only )?connections/.test(said)) resolve();
     });
     child.once('error', reject);
     child.once('exit', (code) => reject(new Error(`postgres ended with ${code}:\n${said}`)));
