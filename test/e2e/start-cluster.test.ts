@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isCode } from '@svc/shared/errors.ts';
 import { expect, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
 import { NpmStart } from '../support/npm-start.ts';
@@ -38,7 +39,16 @@ async function placeIn(opened: Opened, declared: object) {
   };
 }
 
-test('each part may be killed, both coordinators answer alike, and a second start goes on from the first', async (context) => {
+/** Kills a process that may have ended, because the one that started it is gone. */
+function killed(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!isCode(error, 'ESRCH')) throw error;
+  }
+}
+
+test('each part may be killed, both coordinators answer alike, and a start goes on after a stop and after a kill of all', async (context) => {
   const opened = openedIn(context);
   const web = await targetIn(opened);
   web.answerWith((response) => {
@@ -83,7 +93,24 @@ test('each part may be killed, both coordinators answer alike, and a second star
   const again = place.start();
   await again.line(RUNS);
   await expect.poll(() => shown(place.url)).toEqual([['Shop', 'active']]);
-  expect(await again.end('SIGINT')).toBe(0);
+
+  const history = async () => {
+    const answer = await fetch(`${place.url}/v1/monitors/1/results?limit=100`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const { data } = (await answer.json()) as { data: { region: string; cron_timestamp: number }[] };
+    return data.map(({ region, cron_timestamp }) => `${region} ${cron_timestamp}`);
+  };
+  const before = await history();
+  // The machine dies.
+  const parts = again.partsWith('');
+  await again.end('SIGKILL');
+  for (const pid of parts) killed(pid);
+  const last = place.start();
+  await last.line(RUNS);
+  await expect.poll(() => shown(place.url)).toEqual([['Shop', 'active']]);
+  expect(await history()).toEqual(expect.arrayContaining(before));
+  expect(await last.end('SIGINT')).toBe(0);
   expect(hook.requests).toHaveLength(2);
 });
 
