@@ -126,7 +126,7 @@ describe('imports point the right way', () => {
 
   test('commands about a machine know settings, files and probes of the services, and nothing else', () => {
     const allowed =
-      /^@svc\/(?:shared\/|coordinator\/(?:config|store\/(?:copy-store|change-shards|sqlite\/(?:backup|database-files)|access\/key-files))\.ts$|agent\/(?:config|dns\/servers|network\/reference-list|probes\/(?:probe|registry))\.ts$)/;
+      /^@svc\/(?:shared\/|coordinator\/(?:config|store\/(?:copy-store|change-shards|database-url|sqlite\/(?:backup|database-files)|access\/key-files))\.ts$|agent\/(?:config|dns\/servers|network\/reference-list|probes\/(?:probe|registry))\.ts$)/;
     const wrong = imports('packages/cli/src/machine/**/*.ts', sources).filter(
       ({ target }) => target.startsWith('@svc/') && !allowed.test(target),
     );

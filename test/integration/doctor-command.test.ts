@@ -14,6 +14,8 @@ import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { whyNoOwnNetwork } from '../support/network/own-network.ts';
 import { svcBesideSilentNameServer } from '../support/network/silent-name-server.ts';
 import { openedIn, serviceIn } from '../support/opened.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { runIn } from '../support/postgres-store.ts';
 import { svc } from '../support/svc.ts';
 import { certificateFiles } from '../support/tls/certificate-files.ts';
 import { EXPIRED, TEST_AUTHORITY, TRUSTED } from '../support/tls/certificates.ts';
@@ -156,6 +158,33 @@ test('reports a NATS server that accepts the connection and then hangs, and all 
     });
     expect(of('settings')).toHaveLength(1);
   }
+});
+
+test('tells a PostgreSQL that works from one that is away, is a standby, or has the tables of a newer version', async () => {
+  const nats = await server('');
+  const postgres = await startPostgres({ isDurable: true });
+  onTestFinished(() => postgres.dispose());
+  await postgres.run('CREATE DATABASE svc');
+  const standby = await startPostgres({ isDurable: true, standbyOf: postgres.port });
+  onTestFinished(() => standby.dispose());
+  const about = async ({ url }: PostgresServer) => {
+    const settings = { SVC_NATS_URL: nats.url, SVC_DATABASE_URL: url('svc').reveal() };
+    const { of } = await doctor('coordinator', settings);
+    return of('database').map(({ level, what }) => `${level}: ${what}`);
+  };
+  expect(await about(postgres)).toEqual([
+    expect.stringMatching(/^ok: connected to the database 127\.0\.0\.1:\d+\/svc, PostgreSQL \d+/),
+  ]);
+  expect(await about(standby)).toEqual([expect.stringMatching(/^failed: connected .*, which is read-only$/)]);
+  await runIn(
+    postgres.url('svc'),
+    "CREATE TABLE kysely_migration (name text); INSERT INTO kysely_migration VALUES ('9999-later')",
+  );
+  expect(await about(postgres)).toEqual([
+    expect.stringMatching(/^failed: .* newer version of svc \(9999-later\)/),
+  ]);
+  await postgres.stop();
+  expect(await about(postgres)).toEqual([expect.stringMatching(/^failed: cannot use .*ECONNREFUSED/)]);
 });
 
 test('checks settings, modes of files, the disk, name resolution and the clock', async () => {

@@ -13,12 +13,17 @@ const told = (code: StoreErrorCode) => {
   };
 };
 
-test.each<StoreErrorCode>(['store-full', 'store-busy', 'store-io', 'store-overloaded'])(
+test.each<StoreErrorCode>(['store-full', 'store-busy', 'store-io', 'store-overloaded', 'store-reader-lost'])(
   '%s passes by itself',
   (code) => {
     expect(told(code)).toMatchObject({ status: 503, wait: '1', isForTheLog: false });
   },
 );
+
+test('a read that fails is not said to be a write', () => {
+  const detail = 'the database does not answer at the moment; nothing was changed';
+  expect(told('store-reader-lost')).toMatchObject({ detail });
+});
 
 test('a damaged database is no defect of svc: the problem says what the operator must do', () => {
   const detail = expect.stringContaining('damaged: its operator can restore a backup; nothing was changed');

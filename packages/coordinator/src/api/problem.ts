@@ -160,15 +160,23 @@ export function problemOf(error: unknown): Problem | null {
   return error instanceof StoreError ? problemOfStore(error) : null;
 }
 
+/** Texts for the errors of the database that pass by themselves, and are not about writing. */
+const STORE_IS_FOR_NOW: Partial<Record<StoreErrorCode, string>> = {
+  'store-reader-lost': 'the database does not answer at the moment',
+  'store-overloaded': 'too much waits for the database at the moment',
+};
+
 /** Texts for the errors of the database that last: what is wrong, and what the operator can do. */
 const STORE_IS: Partial<Record<StoreErrorCode, string>> = {
   'store-corrupt': 'the database file is damaged: its operator can restore a backup',
   'store-readonly':
     'the database is read-only for svc: its operator can let svc write to the file and its folder',
+  'store-newer': 'a newer version of svc has migrated the database, and this coordinator ends',
 };
 
 function problemOfStore({ code, retryable }: StoreError): Problem | null {
-  const state = retryable ? 'the database accepts no writes at the moment' : STORE_IS[code];
+  const forNow = STORE_IS_FOR_NOW[code] ?? 'the database accepts no writes at the moment';
+  const state = retryable ? forNow : STORE_IS[code];
   if (state === undefined) return null;
   return new Problem('unavailable', `${state}; nothing was changed`, {
     headers: { 'retry-after': retryable ? '1' : '60' },

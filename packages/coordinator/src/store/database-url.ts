@@ -37,6 +37,19 @@ export async function openAt(url: DatabaseUrl, log: Logger, workers: StoreWorker
   return openPostgres({ url, log });
 }
 
+/**
+ * Connects to the PostgreSQL server, and reads what it is.
+ *
+ * @throws StoreError `store-newer`, `store-foreign`, or the error of the connection
+ */
+export async function examineServer(
+  url: DatabaseUrl,
+  log: Logger,
+): Promise<{ version: string; isReadOnly: boolean }> {
+  const { examinePostgres } = await import('./postgres/open-postgres.ts');
+  return examinePostgres({ url, log });
+}
+
 /** Opens a migrated database for reading on the calling thread. It creates nothing where there is none. */
 export async function openReading(url: DatabaseUrl, log: Logger): Promise<StoreReading> {
   const path = fileOf(url);

@@ -42,7 +42,7 @@ export async function migrate(dialect: Dialect, path: string, log: Logger): Prom
  * Returns the names of the migrations that the database has. Refuses a database that
  * a newer version of svc or another program has made.
  */
-async function appliedTo(db: Kysely<Database>, path: string): Promise<ReadonlySet<string>> {
+export async function appliedTo(db: Kysely<Database>, path: string): Promise<ReadonlySet<string>> {
   const tables = await TABLE_NAMES.execute(db);
   if (tables.rows.length === 0) return new Set();
   if (!tables.rows.some(({ name }) => name === MIGRATION_TABLE)) {

@@ -7,6 +7,7 @@ import { describeOptions, parseOptions } from '../../options.ts';
 import { table } from '../../table.ts';
 import { userPath } from '../../write-file.ts';
 import { clockFindings } from './clock.ts';
+import { databaseFindings } from './database.ts';
 import { diskFindings } from './disk.ts';
 import { fileFindings } from './files.ts';
 import { type Finding, type Role, subjectOf } from './finding.ts';
@@ -34,8 +35,8 @@ export const doctorCommand: Command = {
   help: `Usage: npm run svc -- doctor coordinator|agent [options]
 
 Looks at this machine as the coordinator or an agent with these settings would find it: Node.js and open files, settings, files with
-secrets (their modes, and whether they can be used), disk, names, NATS (it connects, and tries what the key may do and what it must
-not), certificates, the clock, and what must be reached. Each finding says what to do. Call it as the user of the service. A service
+secrets (their modes, and whether they can be used), disk, PostgreSQL, names, NATS (it connects, and tries what the key may do and what
+it must not), certificates, the clock, and what must be reached. Each finding says what to do. Call it as the user of the service. A service
 that runs meanwhile is not disturbed.
 
 Exit code: 0 nothing failed (there may be warnings); 1 something failed; 2 the command is wrong.
@@ -79,6 +80,7 @@ async function examine(
     fileFindings(subject, envFiles),
     startFileFindings(subject),
     diskFindings(subject),
+    databaseFindings(subject),
     dnsFindings(subject, names),
     names.then((known) => natsFindings(subject, known)),
     names.then((known) => tlsFindings(subject, Date.now(), known)),

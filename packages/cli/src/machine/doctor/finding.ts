@@ -20,7 +20,17 @@ export type Finding = {
 };
 
 /** Names of the doctor's checks. */
-type CheckName = 'process' | 'settings' | 'files' | 'disk' | 'dns' | 'nats' | 'tls' | 'clock' | 'egress';
+type CheckName =
+  | 'process'
+  | 'settings'
+  | 'files'
+  | 'disk'
+  | 'database'
+  | 'dns'
+  | 'nats'
+  | 'tls'
+  | 'clock'
+  | 'egress';
 
 /** Returns functions that make findings of one check, one for each level. */
 export function findingsOf(check: CheckName) {

@@ -155,7 +155,7 @@ export async function checkSecretKey(store: Store, secrets: Secrets): Promise<vo
   } catch (error) {
     throw new StoreError(
       'store-key',
-      'SVC_SECRET_KEY is not the key of this database: set it to the former key, or set SVC_SECRET_KEY_PREVIOUS to the former key to change keys, or start with an empty database',
+      'SVC_SECRET_KEY is not the key of this database: set it to the former key (coordinators of one database need the same, which is secret-key in the data folder of the first one), or set SVC_SECRET_KEY_PREVIOUS to the former key to change keys, or start with an empty database',
       { cause: error },
     );
   }

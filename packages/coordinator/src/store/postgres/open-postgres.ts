@@ -2,7 +2,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { sql } from 'kysely';
 import type { DatabaseSizes } from '../database-sizes.ts';
-import { migrate } from '../migrate.ts';
+import { appliedTo, migrate } from '../migrate.ts';
 import { SerialStore } from '../serial-store.ts';
 import type { Store, StoreReading } from '../store.ts';
 import { postgresDialect } from './postgres-dialect.ts';
@@ -44,6 +44,22 @@ export async function openPostgres({ url, log }: { url: Secret; log: Logger }): 
 export function openPostgresReading({ url, log }: { url: Secret; log: Logger }): StoreReading {
   const reader = new PostgresReader(url, 1, log);
   return { read: reader.db, close: () => reader.close() };
+}
+
+/** Reads what server this is, see `examineServer`. */
+export async function examinePostgres(parts: {
+  url: Secret;
+  log: Logger;
+}): Promise<{ version: string; isReadOnly: boolean }> {
+  const { read, close } = openPostgresReading(parts);
+  try {
+    await appliedTo(read, 'the PostgreSQL database');
+    const { rows } = await sql<{ version: string; standby: number }>`
+      SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS standby`.execute(read);
+    return { version: rows[0]?.version ?? '', isReadOnly: Boolean(rows[0]?.standby) };
+  } finally {
+    await close();
+  }
 }
 
 /**
