@@ -221,7 +221,7 @@ async function addFormerIncident(api: RunningApi, { id, components }: SamplePage
   });
 }
 
-/** An update of the incident that lasts, and a maintenance window to come. */
+/** An update of the incident that lasts, which somebody looks after, a muted monitor, and maintenance to come. */
 async function addNotes(
   api: RunningApi,
   { components }: SamplePage,
@@ -236,6 +236,9 @@ async function addNotes(
     },
     ...{ component_ids: [components.get('Search')], at: before(api, 21 * MINUTE_MS) },
   });
+  await api.call('POST', `/v1/incidents/${search}/acknowledge`, { note: 'The index is being rebuilt.' });
+  const until = new Date(api.clock.wall() + 2 * HOUR_MS).toISOString();
+  await api.call('POST', `/v1/monitors/${ids.get('Search')}/mute`, { until });
   await api.create('/v1/maintenance-windows', {
     ...{ title: 'Update of the database', text: 'Orders may take some seconds longer.' },
     ...{ starts_at: '2026-07-22T02:00', ends_at: '2026-07-22T03:30', time_zone: 'Europe/Berlin' },

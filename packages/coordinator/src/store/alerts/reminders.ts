@@ -74,8 +74,7 @@ export async function dueReminders(
 }
 
 /**
- * Stores that these reminders are sent, each if its alert is still open, nobody has acknowledged the incident since,
- * and no other process has sent it.
+ * Stores that these reminders are sent, each if its alert is still open, and nobody has acknowledged the incident since.
  *
  * @param at epoch ms
  * @returns for each reminder whether it is stored
@@ -92,8 +91,7 @@ export async function storeReminders(
          AND EXISTS (SELECT 1 FROM incidents i
            WHERE i.monitor_id = l.monitor_id AND i.closed_at IS NULL AND i.acknowledged_at IS NULL)
        ON CONFLICT (monitor_id, notification_id) DO UPDATE
-         SET incident = excluded.incident, number = excluded.number, at = excluded.at
-         WHERE reminders.incident <> excluded.incident OR reminders.number < excluded.number`,
+         SET incident = excluded.incident, number = excluded.number, at = excluded.at`,
     due.map(({ monitorId, notificationId, incident, announced, number }) => [
       ...[number, wholeMs(at), monitorId, notificationId, incident, announced],
     ]),
