@@ -107,8 +107,12 @@ export async function linkChosen({ api, form }: DashboardRequest, id: string): P
   return problems.length === 0 ? null : problems.join('; ');
 }
 
-/** @returns what went wrong; null: nothing */
-async function linkChannel(
+/**
+ * Links a monitor to a channel, or unlinks it. Everything else about the channel stays.
+ *
+ * @returns what went wrong; null: nothing
+ */
+export async function linkChannel(
   api: PageApi,
   channel: string,
   monitor: string,

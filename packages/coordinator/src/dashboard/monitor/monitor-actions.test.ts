@@ -129,3 +129,21 @@ test('a monitor is muted and unmuted on its page, and the ticked ones in the lis
   await act('unmute');
   expect((await mutes()).every(([, by]) => by === null)).toBe(true);
 });
+
+test('the ticked monitors are copied: paused, with the same attributes, secrets and channels', async () => {
+  const id = await made('Original', { headers: [{ key: 'Authorization', value: 's3cret' }], retry: 1 });
+  const channel = await api.create('/v1/notifications', {
+    ...{ name: 'Night shift', provider_type: 'webhook', monitor_ids: [id] },
+    webhook: { endpoint: 'https://hooks.example/1' },
+  });
+  const { notice } = await session.send('/', '/monitors/selected', { monitor: id, action: 'copy' });
+  expect(notice).toBe('1 monitor copied; a copy is paused.');
+  const list = (await api.call('GET', '/v1/monitors?name=Original')).body as { data: { id: string }[] };
+  const [original, copied] = list.data;
+  const { created_at: _created, updated_at: _updated, ...kept } = original as Record<string, unknown>;
+  const other = { id: copied?.id, name: 'Original (copy)', active: false };
+  expect(copied).toMatchObject({ ...kept, ...other });
+  expect((await api.call('GET', `/v1/notifications/${channel}`)).body).toMatchObject({
+    monitor_ids: [id, copied?.id],
+  });
+});

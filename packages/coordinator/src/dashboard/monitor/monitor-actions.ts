@@ -2,7 +2,7 @@ import { isId } from '@svc/shared/ids.ts';
 import type { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { idOf } from '../../api/endpoint.ts';
 import { acknowledgeIncident, INCIDENT } from '../../api/routes/incidents.ts';
-import { MONITOR } from '../../api/routes/monitors.ts';
+import { MONITOR, monitorUses } from '../../api/routes/monitors.ts';
 import { muteMonitor, unmuteMonitor } from '../../api/routes/mutes.ts';
 import { type Html, html } from '../../web/html.ts';
 import { FORM_STYLE } from '../dashboard-assets.ts';
@@ -12,10 +12,11 @@ import { resourceFrom } from '../forms/to-resource.ts';
 import { counted, pageHead, pathWith } from '../page-parts.ts';
 import { monitorFormOf } from '../resources/monitor-forms.ts';
 import { choiceIn, componentsChoice } from '../resources/removal.ts';
+import { linkChannel } from './alerted-channels.ts';
 
 /*
  * Actions on monitors without a form of attributes: one monitor is paused, resumed, muted or unmuted, and the
- * monitors that are ticked in the list are paused, resumed, acknowledged, muted, unmuted or removed.
+ * monitors that are ticked in the list are paused, resumed, acknowledged, muted, unmuted, copied or removed.
  */
 
 /** Name of the check boxes in the list, and of the hidden fields with the chosen monitors. */
@@ -38,6 +39,7 @@ export function selectionButtons(): Html {
 <button form="${SELECTION_FORM}" name="action" value="resume">Resume</button>
 <button form="${SELECTION_FORM}" name="action" value="acknowledge">Acknowledge</button>
 ${muteControl(SELECTION_FORM)}<button form="${SELECTION_FORM}" name="action" value="unmute">Unmute</button>
+<button form="${SELECTION_FORM}" name="action" value="copy">Copy</button>
 <button form="${SELECTION_FORM}" name="action" value="remove" class="button-danger">Remove</button></div>`;
 }
 
@@ -128,6 +130,8 @@ async function handleSelection(request: DashboardRequest): Promise<DashboardAnsw
       return { redirect, notice: await doEach(ids, 'muted', (id) => mute(request, Number(id))) };
     case 'unmute':
       return { redirect, notice: await doEach(ids, 'unmuted', (id) => unmute(request, Number(id))) };
+    case 'copy':
+      return { redirect, notice: await doEach(ids, 'copied; a copy is paused', (id) => copy(request, id)) };
     case 'remove':
       return askRemoval(request, ids, redirect);
     case 'remove-now':
@@ -178,6 +182,26 @@ async function setActive({ api }: DashboardRequest, id: string, active: boolean)
     { body: stored, headers: { 'if-match': headers.etag ?? '' } },
   );
   return replaced.problem?.message ?? null;
+}
+
+/**
+ * Creates a paused copy of a monitor that alerts the same channels.
+ * Returns why it was not created, or is not linked; null: it is.
+ */
+async function copy({ api }: DashboardRequest, id: string): Promise<string | null> {
+  const read = await api.call(MONITOR.read, { id });
+  if (read.problem !== null) return read.problem.message;
+  const copied = { ...read.body, name: `${read.body.name} (copy)`, active: false };
+  const form = monitorFormOf(copied.type as (typeof MONITOR_TYPES)[number]);
+  const body = resourceFrom(form, entriesOf(form, copied, 'shown'), copied);
+  const created = await api.call(MONITOR.create, {}, { body });
+  if (created.problem !== null) return created.problem.message;
+  const { notifications } = await api.read(monitorUses, { id });
+  for (const channel of notifications) {
+    const problem = await linkChannel(api, channel.id, created.body.id, true);
+    if (problem !== null) return problem;
+  }
+  return null;
 }
 
 /**

@@ -1,7 +1,6 @@
 import { type FixedRegion, isFixedRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import { type State, stateLabel, statePath } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import { instantText } from '../../web/times.ts';
 
 /** The place of each region, in words. */
 const PLACES: Readonly<Record<FixedRegion, string>> = {
@@ -196,11 +195,6 @@ export type MappedRegion = {
   readonly region: FixedRegion;
   readonly state: State | null;
   readonly word: string;
-  /**
-   * Since when no agent takes jobs in the region, epoch ms. Null: an agent
-   * takes jobs, or the region never had an agent and no monitor declares it.
-   */
-  readonly absentSince: number | null;
 };
 
 function pointOf([longitude, latitude]: readonly [number, number]): Point {
@@ -252,9 +246,9 @@ function indexOf(region: FixedRegion): number {
   return REGIONS.indexOf(region);
 }
 
-function dot({ region, absentSince }: MappedRegion): Html {
+function dot({ region }: MappedRegion): Html {
   const { x, y } = POINTS[indexOf(region)] ?? { x: 0, y: 0 };
-  return html`<circle class="unused" cx="${fixed(x)}" cy="${fixed(y)}" r="1.1"><title>${region}, ${PLACES[region]}: without agents${sinceText(absentSince)}</title></circle>`;
+  return html`<circle class="unused" cx="${fixed(x)}" cy="${fixed(y)}" r="1.1"><title>${region}, ${PLACES[region]}: without agents</title></circle>`;
 }
 
 /** A line from the place of a region to its mark, if the mark was moved by one unit or more. */
@@ -266,14 +260,10 @@ function leader({ region }: MappedRegion): Html {
   return html`<path class="leader" d="M${fixed(place.x)} ${fixed(place.y)}L${fixed(mark.x)} ${fixed(mark.y)}"/>`;
 }
 
-function regionMark({ region, state, word, absentSince }: MappedRegion): Html {
+function regionMark({ region, state, word }: MappedRegion): Html {
   const { x, y } = PLACED[indexOf(region)] ?? { x: 0, y: 0 };
   const scale = MARK / 16;
-  return html`<g class="state-${state}"><title>${region}, ${PLACES[region]}: ${word}${sinceText(absentSince)}</title><circle class="halo" cx="${fixed(x)}" cy="${fixed(y)}" r="${MARK / 2 + 0.5}"/><path class="shape" fill-rule="evenodd" transform="translate(${fixed(x - MARK / 2)} ${fixed(y - MARK / 2)}) scale(${scale})" d="${statePath(state ?? 'unknown')}"/></g>`;
-}
-
-function sinceText(absentSince: number | null): string {
-  return absentSince === null ? '' : ` since ${instantText(absentSince)}`;
+  return html`<g class="state-${state}"><title>${region}, ${PLACES[region]}: ${word}</title><circle class="halo" cx="${fixed(x)}" cy="${fixed(y)}" r="${MARK / 2 + 0.5}"/><path class="shape" fill-rule="evenodd" transform="translate(${fixed(x - MARK / 2)} ${fixed(y - MARK / 2)}) scale(${scale})" d="${statePath(state ?? 'unknown')}"/></g>`;
 }
 
 function fixed(value: number): string {

@@ -47,10 +47,10 @@ ${
 
 /** The region on the map. A region of one's own has no place on it. */
 function mapped(view: RegionView, isUsed: boolean): MappedRegion[] {
-  const { region, absent_since: absentSince } = view;
+  const { region } = view;
   if (!isFixedRegion(region)) return [];
   const [state, word] = stateOf(view);
-  return [{ region, state: isUsed ? state : null, word, absentSince }];
+  return [{ region, state: isUsed ? state : null, word }];
 }
 
 /**
