@@ -146,7 +146,7 @@ export class Dispatching {
     else this.#jobs.jobGivenBack(monitorId, slot, region, this.#parts.clock.monotonic());
   }
 
-  /** The regions with jobs, in the fixed order. */
+  /** The regions with jobs, in the order of {@link REGIONS}. */
   #regionsWithJobs(): Region[] {
     const found = new Set<Region>();
     for (const { region } of this.#jobs.values()) found.add(region);

@@ -9,7 +9,7 @@ import type { ListenAddress } from '@svc/shared/settings/setting-schemas.ts';
 
 export type HealthServerParts = {
   listen: ListenAddress;
-  /** Bearer token that `/metrics` requires; the other paths need none. */
+  /** Bearer token that `/metrics` requires; undefined: it requires none. The other paths never do. */
   metricsToken: Secret | undefined;
   /** Whether the agent is connected and takes jobs. */
   isReady: () => boolean;

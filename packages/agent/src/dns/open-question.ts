@@ -28,8 +28,12 @@ export type AskPolicy = {
 export type DnsReply =
   /** A server knows the answer: RCODE 0, or 3 (no such name). */
   | { kind: 'answer'; message: DnsMessage }
-  /** No server knows the answer, and at least one said so (SERVFAIL, REFUSED, a referral). */
+  /**
+   * Each server refused (SERVFAIL, REFUSED, a referral), sent
+   * nothing readable or could not be reached. At least one has replied.
+   */
   | { kind: 'failed'; why: string }
+  /** At least one server did not answer in time, and no server gave an answer. */
   | { kind: 'silent'; why: string }
   /**
    * No server could be reached (connection refused, no route, or no socket left), or no server answers any

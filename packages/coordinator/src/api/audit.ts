@@ -148,7 +148,7 @@ export class AuditTrail {
   }
 }
 
-/** The data of a request that its audit line needs. */
+/** The data of a request that its audit lines need. */
 type RequestFacts = {
   readonly endpoint: Pick<Endpoint, 'method' | 'path' | 'access'>;
   /** Path of the request, like `/v1/monitors/12`. */

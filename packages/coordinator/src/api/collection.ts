@@ -143,7 +143,7 @@ type Presentation<T extends ResourceTable> = {
    * @throws Problem when the body names no kind of the list
    */
   kindFor?(body: unknown): ResourceKind;
-  /** Returns the body with the members whose values are in the path. */
+  /** Adds to the body the members whose values the path gives, such as `page_id`. */
   completed?(body: unknown, request: ObjectRequest): unknown;
   present(stored: readonly StoredIn<T>[]): object[] | Promise<object[]>;
   /**

@@ -333,7 +333,7 @@ export class Scheduler {
     }
     // A clock that was ahead may have dated the activation in the future.
     const isActivatedSince = newest < monitor.activatedAt && monitor.activatedAt <= now;
-    // The probed attributes changed while no coordinator led, or before this coordinator began to dispatch.
+    // The probed attributes changed while no coordinator led the shard, or before this one began to dispatch.
     const isProbedOtherwiseSince = newest <= floorSlot(monitor.id);
     if (isActivatedSince || isProbedOtherwiseSince) this.#planFirst(plan, now);
     else this.#plan(plan, slotAfterRestart(newest, now, monitor.periodMs, plan.phase));

@@ -5,7 +5,7 @@ import type { OwnExportSettings } from './own-metrics-settings.ts';
 
 const MOST_BYTES = 300;
 
-/** Logs the first accepted export, and then each change between accepted and failed. */
+/** Logs how the first export ended, and then each change between accepted and failed. */
 export class ExportLog {
   readonly #log: Logger;
   readonly #secrets: readonly string[];

@@ -224,8 +224,9 @@ const NO_MEMBER = new Set([
 ]);
 
 /**
- * The first byte of data in zlib's format (compression method 8). A `deflate`
- * that is not the outermost coding is always read as zlib, as RFC 9110 says.
+ * A first byte of zlib's format (compression method 8). It stands for the first byte of an inner
+ * `deflate`, which is not known before the outer coding is decoded. So an inner `deflate` is always
+ * read as zlib (RFC 9110, section 8.4.1.2).
  */
 const ZLIB_FIRST_BYTE = 0x78;
 

@@ -26,7 +26,7 @@ import {
   uptime,
 } from './summary.ts';
 
-/* The answers from which the dashboard and the status pages draw charts. Instants are epoch ms. */
+/* The answers from which the dashboard draws the charts of a monitor. Instants are epoch ms. */
 
 const RANGE_NAMES = Object.keys(SERIES_RANGES) as [SeriesRange, ...SeriesRange[]];
 

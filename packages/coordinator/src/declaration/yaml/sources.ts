@@ -89,8 +89,8 @@ export function valuesOf(
 }
 
 /**
- * Reads the present sources of the applied declaration; null: a file cannot be read.
- * Files are hashed in chunks, so the thread is blocked for less than 1 ms at a time.
+ * Reads the present sources of the applied declaration; null: a file cannot be read, is not regular or is too
+ * large. Files are hashed in chunks, so the thread is blocked for less than 1 ms at a time.
  *
  * @param now.path path of the declared file
  */

@@ -37,7 +37,10 @@ export const announcement = z.discriminatedUnion('kind', [
 
 export type Announcement = z.infer<typeof announcement>;
 
-/** Age from which an event is not announced, ms. */
+/**
+ * Age beyond which an event is not announced, ms. It bounds the age of the end of a window now, and
+ * the age of an update of an incident when the update was written. Other events have no such bound.
+ */
 export const LATE_MS = 24 * 3_600_000;
 
 /** News for the subscribers of one page, before it is stored. */

@@ -6,7 +6,10 @@ import { type Bar, barsPath, edgesPath } from './paths.ts';
 /** A part of each column of a stack. */
 export type Layer = {
   readonly name: string;
-  /** The look of the layer: 1 full, 2 vertical stripes, 3 half-light, 4 horizontal stripes, 5 dark. */
+  /**
+   * The look of the layer: 1 the accent colour, 2 pale with vertical stripes, 3 the accent
+   * colour, paler, 4 grey with horizontal stripes, 5 the colour of text.
+   */
   readonly fill: 1 | 2 | 3 | 4 | 5;
   /** The value over the whole range, as text. */
   readonly whole: string;
