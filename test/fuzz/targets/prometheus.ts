@@ -24,8 +24,8 @@ function written(input: Buffer): { text: string; lines: [label: string, value: n
     unit: '1',
     label: { name: 'what', values: {} },
   } as unknown as Instrument;
-  const points = lines.map(([what, value]) => ({ labels: { what }, value }));
-  return { text: prometheusText([{ instrument, startedAt: 0, points }]), lines };
+  const points = lines.map(([what, value]) => ({ labels: { what }, value, startedAt: 0 }));
+  return { text: prometheusText([{ instrument, points }]), lines };
 }
 
 export const PROMETHEUS: FuzzTarget = {

@@ -33,8 +33,8 @@ type Sources = {
 };
 
 /**
- * The measurements that exist only while the coordinator leads.
- * If there are several shards, each point has the label `shard`.
+ * The measurements of a shard that exist only while the coordinator leads
+ * the shard. If there are several shards, each point has the label `shard`.
  *
  * @param startedAt when the parts of the leadership were built, epoch ms
  */

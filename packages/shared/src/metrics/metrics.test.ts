@@ -48,19 +48,23 @@ describe('measurements', () => {
     const totals = createTotals(COUNTERS);
     totals.results = { failed: 3, passed: 1 };
     expect(measurementsOf(COUNTERS, totals, 1_000)).toEqual([
-      { instrument: COUNTERS.attempts, startedAt: 1_000, points: [{ labels: {}, value: 0 }] },
+      { instrument: COUNTERS.attempts, points: [{ labels: {}, value: 0, startedAt: 1_000 }] },
       {
         instrument: COUNTERS.results,
-        startedAt: 1_000,
         points: [
-          { labels: { outcome: 'passed' }, value: 1 },
-          { labels: { outcome: 'failed' }, value: 3 },
+          { labels: { outcome: 'passed' }, value: 1, startedAt: 1_000 },
+          { labels: { outcome: 'failed' }, value: 3, startedAt: 1_000 },
         ],
       },
       {
         instrument: COUNTERS.duration,
-        startedAt: 1_000,
-        points: [{ labels: {}, value: { bounds: [0.1, 0.5], counts: [0, 0, 0], sum: 0, count: 0 } }],
+        points: [
+          {
+            labels: {},
+            value: { bounds: [0.1, 0.5], counts: [0, 0, 0], sum: 0, count: 0 },
+            startedAt: 1_000,
+          },
+        ],
       },
     ]);
   });

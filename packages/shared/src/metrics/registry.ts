@@ -16,39 +16,25 @@ export type InstrumentGroup = {
   readonly instruments: readonly Instrument[];
 };
 
+/** Description of the instruments of each shard that a coordinator leads. */
+const OF_SHARDS =
+  'They exist for the shards that the coordinator leads, and count from the moment at which it began to lead the shard. If there are several shards, they have the label `shard`.';
+
 /**
  * Every instrument of svc. A process with any other instrument fails the test that scrapes its `/metrics`.
  */
 export const INSTRUMENT_GROUPS: readonly InstrumentGroup[] = [
   group('Agent', 'agent', 'An agent counts from its start.', AGENT_COUNTERS, AGENT_GAUGES),
-  group(
-    'Coordinator: dispatch',
-    'leader',
-    'They exist while the coordinator leads, and count from the moment at which it began to lead.',
-    DISPATCH_COUNTERS,
-    DISPATCH_GAUGES,
-  ),
-  group(
-    'Coordinator: recording',
-    'leader',
-    'They exist while the coordinator leads, and count from the moment at which it began to lead.',
-    RECORDING_COUNTERS,
-    RECORDING_GAUGES,
-  ),
+  group('Coordinator: dispatch', 'leader', OF_SHARDS, DISPATCH_COUNTERS, DISPATCH_GAUGES),
+  group('Coordinator: recording', 'leader', OF_SHARDS, RECORDING_COUNTERS, RECORDING_GAUGES),
   group(
     'Coordinator: alerts',
     'leader',
-    'They exist while the coordinator leads, and count from the moment at which it began to lead.',
+    'They exist while the coordinator leads shard 0, and count from the moment at which it began to lead it. If there are several shards, they have the label `shard`.',
     DELIVERY_COUNTERS,
     DELIVERY_GAUGES,
   ),
-  group(
-    'Coordinator: export',
-    'leader',
-    'They exist while the coordinator leads, and count from the moment at which it began to lead.',
-    EXPORT_COUNTERS,
-    EXPORT_GAUGES,
-  ),
+  group('Coordinator: export', 'leader', OF_SHARDS, EXPORT_COUNTERS, EXPORT_GAUGES),
   group(
     'Coordinator: serving',
     'coordinator',

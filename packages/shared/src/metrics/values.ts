@@ -139,13 +139,17 @@ export type Point = {
   /** The value of each label, by the label's name. Empty when the instrument has no label. */
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number | DistributionValues;
+  /**
+   * When the time series began to count from 0, epoch ms. Points of one instrument
+   * may differ in it: each shard counts from the start of its own leadership. It has
+   * no meaning for a gauge.
+   */
+  readonly startedAt: number;
 };
 
 /** The values of an instrument at one moment. Every export is made from such measurements. */
 export type Measurement = {
   readonly instrument: Instrument;
-  /** When the instrument began to count from 0, epoch ms. It has no meaning for a gauge. */
-  readonly startedAt: number;
   readonly points: readonly Point[];
 };
 
@@ -162,12 +166,13 @@ export function measurementsOf<I extends Instruments>(
 ): Measurement[] {
   return Object.entries(instruments).map(([name, instrument]) => ({
     instrument,
-    startedAt,
-    points: pointsOf(instrument, values[name as keyof I]).filter(({ value }) => !Number.isNaN(value)),
+    points: pointsOf(instrument, values[name as keyof I])
+      .filter(({ value }) => !Number.isNaN(value))
+      .map((point) => ({ ...point, startedAt })),
   }));
 }
 
-function pointsOf({ label }: Instrument, value: unknown): Point[] {
+function pointsOf({ label }: Instrument, value: unknown): Omit<Point, 'startedAt'>[] {
   if (value instanceof Distribution) {
     const { bounds, counts, sum, count } = value;
     return [{ labels: {}, value: { bounds, counts: [...counts], sum, count } }];

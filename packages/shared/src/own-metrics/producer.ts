@@ -1,7 +1,7 @@
 import type { Resource } from '@opentelemetry/resources';
 import type { MetricProducer } from '@opentelemetry/sdk-metrics';
 import type { Instrument, Unit } from '../metrics/instrument.ts';
-import type { DistributionValues, Measurement } from '../metrics/values.ts';
+import type { DistributionValues, Measurement, Point } from '../metrics/values.ts';
 import {
   AggregationTemporality,
   type DataPoint,
@@ -25,7 +25,7 @@ type ProducerParts = {
 /**
  * Gives OpenTelemetry's reader the metrics of the process. The meters of its SDK are not used, so that
  * `/metrics` and OTLP have one registry. Sums and histograms are cumulative since the `startedAt` of their
- * measurement.
+ * point.
  */
 export function ownMetricsProducer({ resource, measurements, now }: ProducerParts): MetricProducer {
   return {
@@ -39,11 +39,10 @@ export function ownMetricsProducer({ resource, measurements, now }: ProducerPart
 }
 
 /** The metrics of a measurement; the list is empty when the measurement has no point. */
-function metricOf({ instrument, startedAt, points }: Measurement, endTime: HrTime): MetricData[] {
-  const startTime = hrTime(startedAt);
-  const at = <T>(attributes: Readonly<Record<string, string>>, value: T): DataPoint<T> => ({
-    attributes,
-    startTime,
+function metricOf({ instrument, points }: Measurement, endTime: HrTime): MetricData[] {
+  const at = <T>({ labels, startedAt }: Point, value: T): DataPoint<T> => ({
+    attributes: labels,
+    startTime: hrTime(startedAt),
     endTime,
     value,
   });
@@ -55,13 +54,15 @@ function metricOf({ instrument, startedAt, points }: Measurement, endTime: HrTim
     },
     aggregationTemporality: AggregationTemporality.CUMULATIVE,
   };
-  const numbers = points.flatMap(({ labels, value }) =>
+  const numbers = points.flatMap((point) => {
+    const { value } = point;
     // JSON has no infinity.
-    typeof value === 'number' && Number.isFinite(value) ? [at(labels, value)] : [],
-  );
-  const distributions = points.flatMap(({ labels, value }) =>
-    typeof value === 'number' ? [] : [at(labels, histogramOf(value))],
-  );
+    return typeof value === 'number' && Number.isFinite(value) ? [at(point, value)] : [];
+  });
+  const distributions = points.flatMap((point) => {
+    const { value } = point;
+    return typeof value === 'number' ? [] : [at(point, histogramOf(value))];
+  });
   if (numbers.length + distributions.length === 0) return [];
   switch (instrument.kind) {
     case 'counter':
