@@ -64,7 +64,7 @@ test('a coordinator that waits while another one leads misses neither a leader n
   await store.transaction((tx) => writeLastSeen(tx, [{ region: 'hosta-fra', at: Date.now() }]));
   const { out } = await svc(['status'], asOperator);
   expect(out).toMatch(/Coordinator .* another coordinator leads, /);
-  expect(out).toMatch(/hosta-fra +none +only the leader hears its agents/);
+  expect(out).toMatch(/hosta-fra +none +other coordinators hear its agents: this one leads no shard/);
   expect(out).not.toContain('no coordinator leads');
   expect(out).not.toContain('has had no agent');
 });

@@ -127,7 +127,7 @@ function regionTable({ system, regions }: Status, now: number): string {
     const { region, agents } = view;
     if (agents.length === 0) {
       const note = isHeardElsewhere(view, system)
-        ? 'only the leader hears its agents'
+        ? 'other coordinators hear its agents: this one leads no shard'
         : absenceText(view, now);
       return [[region, 'none', '', '', note]];
     }

@@ -183,7 +183,7 @@ const REASONS: Readonly<Record<TransitionReason, string>> = {
     'as many votes failed as the `quorum` of the monitor says (another one than `majority`), at one moment',
   'failures-apart': 'enough votes failed for `error`, but too few of them at one moment, so the status stays',
   unconfirmed:
-    'the newest check says another status, but too few in a row do for `confirm_after` or `recover_after`, or they say different ones: the status stays, or is the one nearest to it that they say',
+    'the newest check says another status, but the status stays, because too few checks in a row do (`confirm_after`, `recover_after`); or enough do, but they say different statuses, and the status is now the one of these that is nearest to the status before',
   'majority-degraded': 'more than half of the votes failed or were degraded',
   'quorum-degraded':
     'as many votes failed or were degraded as the `quorum` of the monitor says (another one than `majority`)',
@@ -301,7 +301,7 @@ export const regionView = z
       .meta({ description: 'When the region last had a live agent, epoch ms.' }),
     absent_since: z.number().int().nullable().meta({
       description:
-        'Since when no agent of the region takes jobs, epoch ms: the last heartbeat of its last agent. For a region that never had an agent, it is when svc began to miss one, up to a minute after a monitor declared the region; null if no monitor declares it. Null while an agent takes jobs. While no coordinator leads, no heartbeat is received, and it is the last one before. While another coordinator leads, it is null until that one has missed the agents.',
+        'Since when no agent of the region takes jobs, epoch ms: the last heartbeat of its last agent. For a region that never had an agent, it is when svc began to miss one, up to a minute after a monitor declared the region; null if no monitor declares it. Null while an agent takes jobs. A coordinator that leads no shard receives no heartbeats: while another one leads, the value is null until that one has missed the agents; while none leads, it is the last heartbeat that was stored.',
     }),
     sick: z.array(z.enum(SICKNESSES)).meta({
       description: 'Faults that the agents of the region find in themselves. Empty where they find no fault.',

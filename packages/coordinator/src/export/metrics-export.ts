@@ -558,7 +558,7 @@ export class MetricsExport {
       await removeCounts(store, this.#lastNoted, shard);
       log.error(
         { bytes: settings.mostNoteBytes },
-        'removed the exported counts: their notes exceeded their largest size',
+        'the notes of exported counts grew too large, because totals could not be stored: svc removed the notes and the stored totals',
       );
     } catch (later) {
       this.#logFailure(later);

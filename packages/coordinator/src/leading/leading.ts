@@ -176,7 +176,7 @@ export class Leading implements ChangeEffects, Leaders {
         () => {},
       );
       await leading;
-      if (this.#led.size === 0) this.#parts.log.info('another coordinator leads: this one serves the API');
+      if (this.#led.size === 0) this.#parts.log.info('other coordinators lead: this one serves the API');
       if (!this.#parts.isAlone) looking.ended = this.#lookOn(stopping.signal);
     } catch (error) {
       await this.#endAll();

@@ -54,7 +54,7 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
  */
 export function notLeading(cause?: unknown): StoreError {
   const message =
-    'another coordinator leads, or the database has lost the last writes of this one: nothing was written';
+    'another coordinator leads the shard, or the database has lost the last writes of this one: nothing was written';
   return new StoreError('not-leading', message, cause === undefined ? {} : { cause });
 }
 

@@ -22,7 +22,7 @@ export const PROBLEM_MEANINGS = {
     'The token or the address sent too many requests. `Retry-After` says when to send the next.',
   'internal-error': 'A defect of svc. The log has the details under the `request_id`.',
   unavailable:
-    'The request cannot be served at this moment: the database accepts no writes, or no coordinator leads. Nothing was changed. `Retry-After` says when to try again.',
+    'The request cannot be served at this moment: the database accepts no writes, or this coordinator does not lead the shard that the request needs. Nothing was changed. `Retry-After` says when to try again.',
 } as const;
 export type ProblemCode = keyof typeof PROBLEM_MEANINGS;
 

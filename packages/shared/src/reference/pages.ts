@@ -147,8 +147,8 @@ function metricsPage(): string {
     '```',
     '',
     'Where the values of a label are listed, each has its series from the start, with the value 0. Other labels say what bounds the number',
-    'of their series, and a series appears with its first value. A counter starts at 0 again with its process. The counters of the leader start at 0 again each time that a coordinator begins',
-    'to lead. `rate()` and `increase()` allow for both. Where a metric has an alarm, its line says when an operator should look at it, and what',
+    'of their series, and a series appears with its first value. A counter starts at 0 again with its process. The counters of a shard start at 0 again each time that',
+    'a coordinator begins to lead it. `rate()` and `increase()` allow for both. Where a metric has an alarm, its line says when an operator should look at it, and what',
     'to do then. This page does not cover the metrics of the monitored targets: the API has them under `/v1/monitors`.',
     ...INSTRUMENT_GROUPS.flatMap(section),
   ]);

@@ -18,17 +18,18 @@ import { Problem } from '../problem.ts';
 const seconds = z.number().nullable();
 
 /**
- * Schema of the state of this coordinator. While it does not
- * lead, `monitors` and `queues` are null, and `streams` is empty.
+ * Schema of the state of this coordinator. While it leads no
+ * shard, `monitors` and `queues` are null, and `streams` is empty.
  */
 const serviceStateView = z.object({
   version: z.string(),
-  leading: z
-    .boolean()
-    .meta({ description: 'Whether this coordinator leads. While no coordinator leads, nothing is checked.' }),
+  leading: z.boolean().meta({
+    description:
+      'Whether this coordinator leads at least one shard. The monitors of a shard without a leader are not checked.',
+  }),
   another_leads: z.boolean().meta({
     description:
-      'Whether another coordinator leads. Then this one serves the API, and takes over when the other one ends.',
+      'Whether another coordinator leads at least one shard. A coordinator that leads none serves the API, and takes over when another one ends.',
   }),
   shards: z
     .array(
@@ -48,10 +49,9 @@ const serviceStateView = z.object({
   parts: z
     .record(z.string(), z.boolean())
     .meta({ description: 'The parts that `/readyz` names, and whether they work.' }),
-  monitors: z
-    .record(z.enum(MONITOR_STATUSES), z.number().int())
-    .nullable()
-    .meta({ description: 'Monitors of all workspaces by status.' }),
+  monitors: z.record(z.enum(MONITOR_STATUSES), z.number().int()).nullable().meta({
+    description: 'Monitors of all workspaces by status, in the shards that this coordinator leads.',
+  }),
   queues: z
     .object({
       jobs_in_flight: z
@@ -213,11 +213,12 @@ const overdueChannel = z.object({
 const systemView = serviceStateView
   .extend({
     deliveries: z.object({ overdue: z.array(overdueChannel) }).meta({
-      description: 'The delivery of alerts: channels with an alert that has waited for two minutes or more.',
+      description:
+        'The delivery of alerts: channels with an alert that has waited for two minutes or more. Empty at a coordinator that does not lead shard 0.',
     }),
     export: z.object({ endpoints: z.array(endpointView) }).meta({
       description:
-        'The export over OTLP. Empty while no coordinator leads, and in the first second of the export.',
+        'The export over OTLP of the monitors in the shards that this coordinator leads. Empty while it leads none, and in the first second of the export.',
     }),
   })
   .meta({

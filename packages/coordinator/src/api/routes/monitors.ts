@@ -143,9 +143,12 @@ const monitorStateView = z
     }),
     target: z.string().nullable().meta({
       description:
-        'What is checked, without user information and with a mask in place of a query, for every scope of the token. Null while no coordinator leads.',
+        'What is checked, without user information and with a mask in place of a query, for every scope of the token. Null for the moment until a new monitor has been loaded.',
     }),
-    periodicity: z.enum(PERIODICITIES).nullable().meta({ description: 'Null while no coordinator leads.' }),
+    periodicity: z
+      .enum(PERIODICITIES)
+      .nullable()
+      .meta({ description: 'Null for the moment until a new monitor has been loaded.' }),
     disagreeing: z.array(z.string()).meta({
       description:
         'Regions whose newest vote is another outcome than the status. For `degraded`, a failed vote agrees too. Empty for `unknown`.',

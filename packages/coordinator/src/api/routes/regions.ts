@@ -37,7 +37,8 @@ export function regionEndpoints({
         lastingAbsences(store),
         shards(),
       ]);
-      const isHeardElsewhere = isLedElsewhere(led);
+      // A coordinator that leads any shard hears all agents itself.
+      const isHeardElsewhere = isLedElsewhere(led) && !led.some(({ isHere }) => isHere);
       const live = new Set(agents.liveRegions());
       const names = new Map(ownRegions.map(({ id, name }) => [id, name]));
       const data = regionsWith(ownRegions).map((region): RegionView => {
@@ -48,9 +49,9 @@ export function regionEndpoints({
           region,
           name: names.get(region) ?? null,
           last_seen_at: lastSeen,
-          // An absence that is not stored yet will be stored with `lastSeen` as
-          // its beginning. If another coordinator leads a shard, it has stored all
-          // absences that it knows. So an absence that is not stored is null then.
+          // An absence that is not stored yet will be stored with `lastSeen` as its beginning.
+          // If only other coordinators hear the agents, they have stored all absences that
+          // they know. So an absence that is not stored is null then.
           absent_since: live.has(region)
             ? null
             : (absences.get(region) ?? (isHeardElsewhere ? null : lastSeen)),

@@ -36,18 +36,31 @@ function works(isWorking: boolean, word = 'Works', otherWord = 'Does not work'):
   return isWorking ? stateLabel('operational', word) : stateLabel('down', otherWord);
 }
 
-function parts({ parts, leading, another_leads: isLedElsewhere }: SystemView): Html {
-  const leads = isLedElsewhere
-    ? stateLabel('operational', 'Another coordinator leads')
-    : works(leading, 'Leads', 'Does not lead');
+function parts({ parts, leading, another_leads: isLedElsewhere, shards }: SystemView): Html {
+  const leads =
+    isLedElsewhere && !leading
+      ? stateLabel('operational', 'Another coordinator leads')
+      : works(leading, 'Leads', 'Does not lead');
   const idle =
     leading || isLedElsewhere
       ? NO_HTML
       : html` <span class="soft">Nothing is checked while no coordinator leads.</span>`;
   return html`<section class="stack"><h2>Parts</h2><dl class="facts">
 <dt>Coordinator</dt><dd>${leads}${idle}</dd>
+${shards.length > 1 ? html`<dt>Shards</dt><dd>${shardsText(shards)}</dd>` : NO_HTML}
 ${Object.entries(parts).map(([name, isWorking]) => html`<dt>${PARTS[name] ?? name}</dt><dd>${works(isWorking)}</dd>`)}
 </dl></section>`;
+}
+
+/** Which shards this coordinator leads, which others lead, and which nobody leads. */
+function shardsText(shards: SystemView['shards']): Html {
+  const idsOf = (some: SystemView['shards']) => some.map(({ id }) => id).join(', ') || 'none';
+  const unled = shards.filter(({ led }) => !led);
+  const missing =
+    unled.length === 0
+      ? NO_HTML
+      : html` ${stateLabel('down', `No coordinator leads ${idsOf(unled)}`)} <span class="soft">The monitors there are not checked.</span>`;
+  return html`This coordinator leads ${idsOf(shards.filter(({ here }) => here))}. Others lead ${idsOf(shards.filter(({ led, here }) => led && !here))}.${missing}`;
 }
 
 function queues({ queues, monitors }: SystemView): Html {

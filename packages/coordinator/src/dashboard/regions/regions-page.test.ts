@@ -66,11 +66,27 @@ test('while another coordinator leads, its agents are not called absent', async 
     await waiting.store.transaction((tx) => writeLastSeen(tx, [{ region: 'hosta-fra', at: HOURS_AGO_3 }]));
     const session = await DashboardSession.open(waiting);
     const words = wordsIn((await session.get('/regions')).text);
-    expect(words).toContain('Only the coordinator that leads hears them.');
+    expect(words).toContain('Other coordinators hear them: this one leads no shard.');
     expect(words).not.toContain('No agent ');
     expect(wordsIn((await session.get('/service')).text)).toContain('Another coordinator leads');
   } finally {
     await waiting.dispose();
+  }
+});
+
+test('a coordinator that leads one of several shards calls a region absent as soon as it misses its agents', async () => {
+  const sharing = await startApi({
+    shards: async () => [
+      { id: 0, holder: 'another one', isHere: false },
+      { id: 1, holder: 'this one', isHere: true },
+    ],
+  });
+  try {
+    await sharing.store.transaction((tx) => writeLastSeen(tx, [{ region: 'hosta-fra', at: HOURS_AGO_3 }]));
+    const { text } = await (await DashboardSession.open(sharing)).get('/regions');
+    expect(wordsIn(text)).toContain('none since 31 Dec 2025, 21:00 UTC (3 hours ago)');
+  } finally {
+    await sharing.dispose();
   }
 });
 

@@ -113,7 +113,7 @@ function stateOf(view: RegionView): readonly [State, string] {
 /** The agents of a region, and since when none takes jobs. */
 function agentsCell(view: RegionView, now: number): Html {
   if (isHeardElsewhere(view))
-    return html`<span class="soft">Only the coordinator that leads hears them.</span>`;
+    return html`<span class="soft">Other coordinators hear them: this one leads no shard.</span>`;
   const since = absenceText(view, now);
   if (view.agents.length === 0) return html`<span class="soft">none${since}</span>`;
   const idle =
