@@ -44,6 +44,7 @@ export const CHANNEL_ROWS: readonly Row[] = [
     { provider_type: 'chat_x' },
     `provider_type: "chat_x" is not one of ${KINDS}: did you mean "chat_a"?`,
   ],
+  [CHANNEL, { remind_every: '2 hours' }, 'remind_every: "2 hours" is not one of 30m, 1h, 4h, 1d'],
   [CHANNEL, { email: undefined }, 'email: is required when provider_type is email'],
   [CHANNEL, { email: null }, 'email: is required when provider_type is email'],
   [

@@ -121,7 +121,10 @@ export const WHOLE_CONFIGURATION: Resources = {
   },
   svc_notification: {
     ...EVERY_CHANNEL,
-    email: { name: 'Mail', provider_type: 'email', email: { email: 'ops@example.com' } },
+    email: {
+      ...{ name: 'Mail', provider_type: 'email', email: { email: 'ops@example.com' } },
+      remind_every: '4h',
+    },
     webhook: {
       name: 'Hook',
       provider_type: 'webhook',

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../../test/support/configured-store.ts';
 import { NotedStatements } from '../../../../../test/support/noted-statements.ts';
+import { ONLY_SHARD } from '../../verdict/shard.ts';
 import { DELIVERY_STATES } from '../schema.ts';
 import {
   attemptsOf,
@@ -27,6 +28,8 @@ import {
   shortenWaits,
   waitingChannels,
 } from './delivery-queue.ts';
+
+import { dueReminders } from './reminders.ts';
 
 const statements = new NotedStatements();
 
@@ -55,6 +58,26 @@ test('the dead deliveries of a channel are found without its delivered ones', as
 
   for (const plan of statements.plans(parts.database.file).values()) {
     expect(plan).toEqual([expect.stringContaining('USING INDEX deliveries_dead ')]);
+  }
+});
+
+test('the search for reminders reads only the alerts that are open', async () => {
+  const parts = await configuredStore(statements.workers);
+  onTestFinished(() => parts.dispose());
+  statements.clear();
+  const place = { monitorId: 4, notificationId: 2 };
+  for (const after of [null, place])
+    await dueReminders(parts.store, ONLY_SHARD, {
+      exceptKinds: ['incident_a'],
+      after,
+      limit: 100,
+      now: 1_000,
+    });
+
+  for (const plan of statements.plans(parts.database.file).values()) {
+    const [first, ...others] = plan;
+    expect(first).toContain('l USING INDEX links_alerted');
+    expect(others.filter((detail) => detail.startsWith('SCAN '))).toEqual([]);
   }
 });
 
