@@ -149,6 +149,15 @@ test('a group names each notice by its title', () => {
   );
 });
 
+test('a reminder says so, and how long the incident lasts; one about many monitors too', () => {
+  const reminder = { number: 1, lastsMs: 5_400_000 };
+  expect(textOf({ ...ALERT, reminder })).toContain('Still failing: Shop');
+  expect(textOf({ ...ALERT, reminder })).toContain('\nLasts: 1 h 30 min\n');
+  expect(textOf({ ...ALERT, status: 'degraded', reminder })).toContain('Still degraded: Shop');
+  const group = { counts: { error: 22, degraded: 0, recovered: 0 }, monitors: [], shared: {} };
+  expect(textOf({ ...ALERT, reminder, group })).toContain('Reminder: 22 monitors: 22 error');
+});
+
 test('the text of the link says where it leads', () => {
   const group = { counts: { error: 2, degraded: 0, recovered: 0 }, monitors: [], shared: {} };
   const called = (alert: Alert) => contentOf(alert, PUBLIC_URL).linkText;

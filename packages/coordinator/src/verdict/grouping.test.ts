@@ -108,6 +108,13 @@ test('notices about monitors are counted apart from the statuses, and listed las
   });
 });
 
+test('a group is a reminder only if all of its alerts are', () => {
+  const reminder = { number: 2, lastsMs: 60_000 };
+  const reminders = [1, 2].map((id) => ({ ...alertOf(id, 'error', HOST), reminder }));
+  expect(groupAlert(reminders).reminder).toEqual(reminder);
+  expect(groupAlert([...reminders, alertOf(3, 'degraded', HOST)]).reminder).toBeUndefined();
+});
+
 describe('recent changes', () => {
   test('the same change has the same rank however often it is noted, and ranks start again after a pause', () => {
     const changes = new RecentChanges();

@@ -71,7 +71,7 @@ async function overviewOfMonitor(request: DashboardRequest): Promise<DashboardAn
     isLive: true,
     body: html`${monitorHead(monitor, 'Overview', request)}
 ${maintenanceNotice(maintenance)}
-${incidents.data.map((incident) => incidentNotice(request, incident))}
+${incidentNotice(request, incidents.data)}
 ${muteNotice(request, id, states.data[0])}
 <div class="stack-large">
 ${isNobody ? alerted : NO_HTML}
@@ -275,15 +275,21 @@ function maintenanceNotice({ active, next }: Around): Html {
   }</div>`;
 }
 
-/** Says since when the incident of the monitor is open and who looks after it, with the form that acknowledges it. */
-function incidentNotice(request: DashboardRequest, incident: IncidentView): Html {
-  const { id, started_at: began, acknowledgement } = incident;
-  const acknowledged =
-    acknowledgement === null
-      ? html`Nobody has acknowledged it.`
-      : html`Acknowledged ${acknowledgedBy(acknowledgement)}`;
-  return html`<div id="monitor-incident" class="stack"><p class="notice">The <a href="/incidents/${id}">incident</a> is open since ${timeOf(began)}. ${acknowledged}</p>
-${acknowledgement === null ? acknowledgeForm(request, incident) : NO_HTML}</div>`;
+/**
+ * Says since when the incident of the monitor is open and who looks after it, with the form that acknowledges it. The
+ * form is not replaced on an open page, because somebody may be writing in it.
+ */
+function incidentNotice(request: DashboardRequest, incidents: readonly IncidentView[]): Html {
+  const said = incidents.map(({ id, started_at: began, acknowledgement }) => {
+    const acknowledged =
+      acknowledgement === null
+        ? html`Nobody has acknowledged it.`
+        : html`Acknowledged ${acknowledgedBy(acknowledgement)}`;
+    return html`<p class="notice">The <a href="/incidents/${id}">incident</a> is open since ${timeOf(began)}. ${acknowledged}</p>`;
+  });
+  const open = incidents.filter(({ acknowledgement }) => acknowledgement === null);
+  return html`<div id="monitor-incident" class="stack" data-live>${said}</div>
+${open.map((incident) => acknowledgeForm(request, incident))}`;
 }
 
 /**
@@ -292,8 +298,6 @@ ${acknowledgement === null ? acknowledgeForm(request, incident) : NO_HTML}</div>
  */
 function muteNotice({ canOpen, formToken }: DashboardRequest, id: number, state?: MonitorStateView): Html {
   const mute = state?.mute ?? null;
-  const canMute = canOpen(`/monitors/${id}/mute`, 'POST');
-  if (mute === null && !canMute) return NO_HTML;
   const said =
     mute === null
       ? NO_HTML
@@ -302,7 +306,8 @@ function muteNotice({ canOpen, formToken }: DashboardRequest, id: number, state?
     mute === null
       ? html`<form id="mute" method="post" action="/monitors/${id}/mute">${formToken}${muteControl('mute')}</form>`
       : html`<form method="post" action="/monitors/${id}/unmute">${formToken}<button>Unmute</button></form>`;
-  return html`<div id="monitor-mute" class="stack">${said}${canMute ? button : NO_HTML}</div>`;
+  return html`<div id="monitor-mute" class="stack" data-live>${said}</div>
+${canOpen(`/monitors/${id}/mute`, 'POST') ? button : NO_HTML}`;
 }
 
 function linkTo({ id, title }: WindowView): Html {
