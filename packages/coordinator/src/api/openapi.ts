@@ -279,7 +279,9 @@ const ID = jsonSchema(id, 'output');
 /** Makes a JSON Schema (2020-12) with zod. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
-  return rest;
+  // zod leaves out the examples of a request with a member that is transformed.
+  const examples = schema.meta()?.examples;
+  return examples === undefined ? rest : { ...rest, examples };
 }
 
 function inputName(kind: ResourceKind): string {
