@@ -118,10 +118,10 @@ const BODIES: Readonly<Record<string, (world: World, ids: Ids) => Promise<Body[]
   post_monitors: monitors,
   put_monitors_id: () => replacement(monitors(), ({ type }) => type === 'http'),
   post_monitors_dry_run: monitors,
-  post_monitors_id_mute: async () => [
-    { until: '2026-01-04T00:00:00+01:00' },
-    { until: '2026-01-03T00:00:00Z' },
-  ],
+  post_monitors_id_mute: async ({ api }) => {
+    const later = (ms: number) => new Date(api.clock.wall() + ms).toISOString();
+    return [{ until: later(3 * 86_400_000).replace('Z', '+01:00') }, { until: later(2 * 86_400_000) }];
+  },
   post_monitors_id_what_if: async () => [{ days: 7, retry: 0, degraded_at: 800, regions: ['hosta-fra'] }, {}],
   post_notifications: notifications,
   put_notifications_id: notifications,
