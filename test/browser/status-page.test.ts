@@ -83,7 +83,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
       timeStyle: 'short',
       timeZone: 'Europe/Berlin',
     }).format(utc);
-    await updated.getByText(local, { exact: true }).waitFor();
+    await updated.getByText(`${local} CET`, { exact: true }).waitFor();
 
     const component = page.getByRole('listitem').filter({ hasText: 'API' });
     await component.locator('summary').focus();
