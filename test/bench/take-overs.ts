@@ -68,7 +68,10 @@ const target = await children.node('test/bench/target-process.ts', [
   isNew ? '0' : await readFile(portFile, 'utf8'),
 ]);
 await writeFile(portFile, target.line);
-const receiver = await startReceiver();
+// With the same ports as before, the declared file is unchanged, and no start has to apply it.
+const receiverFile = join(folder, 'receiver-port');
+const receiver = await startReceiver(isNew ? 0 : Number(await readFile(receiverFile, 'utf8')));
+await writeFile(receiverFile, new URL(receiver.url).port);
 const postgres = await startPostgres({ isDurable: true, kept: join(folder, 'postgres') });
 if (isNew) await postgres.run('CREATE DATABASE svc');
 const nats = await startNatsServer();

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Listens on a free port of loopback, and returns the port. */
-export async function listenOnLoopback(server: Server, backlog = 511): Promise<number> {
-  server.listen({ port: 0, host: '127.0.0.1', backlog });
+/** Listens on a port of loopback, and returns the port. Without `port`, it is a free one. */
+export async function listenOnLoopback(server: Server, backlog = 511, port = 0): Promise<number> {
+  server.listen({ port, host: '127.0.0.1', backlog });
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 }

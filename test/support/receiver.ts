@@ -22,8 +22,8 @@ export type Receiver = {
   close(): Promise<void>;
 };
 
-/** An HTTP server on a free loopback port that keeps all requests. */
-export async function startReceiver(): Promise<Receiver> {
+/** An HTTP server on loopback that keeps all requests. Without `onPort`, its port is a free one. */
+export async function startReceiver(onPort = 0): Promise<Receiver> {
   const requests: ReceivedRequest[] = [];
   const waiting = new Set<{ count: number; resolve: () => void }>();
   let answer: (request: ReceivedRequest, response: ServerResponse) => void = (_request, response) =>
@@ -36,7 +36,7 @@ export async function startReceiver(): Promise<Receiver> {
       answer(request, response);
     });
   });
-  const port = await listenOnLoopback(server);
+  const port = await listenOnLoopback(server, 511, onPort);
 
   return {
     url: `http://127.0.0.1:${port}`,
