@@ -170,7 +170,7 @@ export class Leading implements ChangeEffects, Leaders {
     const looking = { stopping, ended: Promise.resolve() };
     this.#looking = looking;
     try {
-      const leading = this.#nextStep().then((step) => this.#take(step, stopping.signal));
+      const leading = this.#nextStep().then(({ take }) => this.#take(take, stopping.signal));
       looking.ended = leading.then(
         () => {},
         () => {},
@@ -211,21 +211,20 @@ export class Leading implements ChangeEffects, Leaders {
     await this.#led.get(0)?.leadership.reload();
   }
 
+  async #giveUp(shard: number): Promise<void> {
+    const led = this.#led.get(shard);
+    if (led === undefined) return;
+    this.#parts.log.info({ shard }, 'another coordinator leads fewer shards: this one gives one up');
+    await this.#end(shard, led);
+  }
+
   /**
-   * Takes the shards that fall to this coordinator, and starts to lead them; or gives one up.
+   * Takes these shards, and starts to lead them.
    *
    * @throws StoreError, DeclarationError, LeadershipEnded
    */
-  async #take({ take, resign }: ShardStep, signal: AbortSignal): Promise<void> {
-    const led = resign === null ? undefined : this.#led.get(resign);
-    if (led !== undefined) {
-      this.#parts.log.info(
-        { shard: resign },
-        'another coordinator leads fewer shards: this one gives one up',
-      );
-      await this.#end(resign ?? 0, led);
-    }
-    const starts = await Promise.allSettled(take.map((shard) => this.#lead(shard, signal)));
+  async #take(shards: readonly number[], signal: AbortSignal): Promise<void> {
+    const starts = await Promise.allSettled(shards.map((shard) => this.#lead(shard, signal)));
     const failed = starts.find((start) => start.status === 'rejected');
     if (failed !== undefined) {
       this.#announceFrom = this.#parts.leaseClock.monotonic() + SILENT_AFTER_FAILURE_MS;
@@ -378,10 +377,18 @@ export class Leading implements ChangeEffects, Leaders {
      * monotonic ms; null: the last look found no such shard.
      */
     let freeSince: number | null = null;
-    let waitMs = LOOK_EVERY_MS;
+    /** Monotonic instant from which shards are looked at, ms. */
+    let lookFrom = Number.NEGATIVE_INFINITY;
+    const failed = (error: unknown) => {
+      // After a fail-over, what was read before may be ahead of the database.
+      this.#ahead.clear();
+      if (signal.aborted) return;
+      this.#logFailure(error);
+      lookFrom = clock.monotonic() + TRY_AGAIN_MS;
+    };
+    const starting = new Set<Promise<void>>();
     while (!signal.aborted) {
-      await pause(clock, waitMs, signal);
-      waitMs = LOOK_EVERY_MS;
+      await pause(clock, LOOK_EVERY_MS, signal);
       if (signal.aborted) break;
       const now = clock.monotonic();
       if (this.#led.size > 0 && now - lostAt >= WITHOUT_NATS_MS) {
@@ -395,22 +402,24 @@ export class Leading implements ChangeEffects, Leaders {
         this.#isReadingMonitors = true;
         void this.#readMonitors();
       }
-      if (shardCount === 1 && this.#led.size > 0) continue;
+      if (now < lookFrom || (shardCount === 1 && this.#led.size > 0)) continue;
       try {
         const step = await this.#nextStep();
         if (step.take.length === 0) freeSince = null;
         else freeSince ??= now;
         if (freeSince !== null && !bus.isConnected && now - freeSince < GIVE_WAY_MS) continue;
         freeSince = null;
-        await this.#take(step, signal);
+        if (step.resign !== null) await this.#giveUp(step.resign);
+        if (step.take.length === 0) continue;
+        // Shards that become free a moment later do not wait until these leaderships have started.
+        const start = this.#take(step.take, signal).catch(failed);
+        starting.add(start);
+        void start.then(() => starting.delete(start));
       } catch (error) {
-        // After a fail-over, what was read before may be ahead of the database.
-        this.#ahead.clear();
-        if (signal.aborted) break;
-        this.#logFailure(error);
-        waitMs = TRY_AGAIN_MS;
+        failed(error);
       }
     }
+    await Promise.all(starting);
     // Without this, the other coordinators would leave shards to this one until its announcement has expired.
     if (shardCount > 1) await withdrawCoordinator(store, this.#coordinator).catch(() => {});
   }
