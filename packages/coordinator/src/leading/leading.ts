@@ -40,8 +40,8 @@ const LOOK_EVERY_MS = 250;
 /** Interval at which a leader reads what other coordinators have changed and queued, ms. */
 const FOLLOW_EVERY_MS = 500;
 /**
- * Time without NATS after which a leader gives up its leases, because
- * another coordinator may have NATS, ms. NATS servers restart in less time.
+ * Time without NATS after which a leader gives up its leases, if another
+ * coordinator has NATS, ms. NATS servers restart in less time.
  */
 const WITHOUT_NATS_MS = 10_000;
 /** Time for which a coordinator without NATS leaves a free lease to other coordinators, ms. */
@@ -49,7 +49,7 @@ const GIVE_WAY_MS = 5_000;
 /** Wait after a failed attempt to lead until the next attempt, ms. */
 const TRY_AGAIN_MS = 2_000;
 
-/** Interval at which a coordinator announces that it can lead, while there are several shards, ms. */
+/** Interval at which a coordinator that looks for shards announces that it can lead, ms. */
 const ANNOUNCE_EVERY_MS = 1_000;
 /** Time after a failed start of a leadership for which a coordinator does not announce itself, ms. */
 const SILENT_AFTER_FAILURE_MS = 30_000;
@@ -235,7 +235,7 @@ export class Leading implements ChangeEffects, Leaders {
   async #nextStep(): Promise<ShardStep> {
     const { store, isAlone, shardCount } = this.#parts;
     if (isAlone) return { take: [0], resign: null };
-    if (shardCount > 1) await this.#announce();
+    await this.#announce();
     const shards = await shardStates(store);
     if (shards.length !== shardCount) throw wrongShards(shards.length, shardCount);
     const living = shardCount === 1 ? [] : await livingCoordinators(store);
@@ -284,6 +284,17 @@ export class Leading implements ChangeEffects, Leaders {
       log.debug({ error: messageOf(error) }, 'cannot read the monitors ahead');
     }
     this.#isReadingMonitors = false;
+  }
+
+  /** Whether another coordinator has NATS, and can lead. */
+  async #canAnotherLead(): Promise<boolean> {
+    try {
+      return (await livingCoordinators(this.#parts.store)).some((id) => id !== this.#coordinator);
+    } catch (error) {
+      // The next look tries again.
+      this.#parts.log.debug({ error: messageOf(error) }, 'cannot read which coordinators can lead');
+      return false;
+    }
   }
 
   /**
@@ -359,14 +370,12 @@ export class Leading implements ChangeEffects, Leaders {
    * Leads each free shard that falls to this coordinator, until `signal` is aborted. Never rejects.
    *
    * A coordinator without NATS gives way to the other coordinators: as a leader
-   * once after each loss of NATS, and otherwise for a few seconds. So if no
+   * when one of them has NATS, and otherwise for a few seconds. So if no
    * coordinator has NATS, one of them leads all the same and delivers alerts.
    */
   async #lookOn(signal: AbortSignal): Promise<void> {
     const { store, bus, shardCount, leaseClock: clock, log } = this.#parts;
-    /**
-     * When NATS was lost, monotonic ms; infinite: NATS is connected, or this coordinator has given way since.
-     */
+    /** When NATS was lost, monotonic ms; infinite: NATS is connected. */
     let lostAt = bus.isConnected ? Number.POSITIVE_INFINITY : clock.monotonic();
     const stopWatching = bus.onConnection((isConnected) => {
       lostAt = isConnected ? Number.POSITIVE_INFINITY : clock.monotonic();
@@ -391,8 +400,7 @@ export class Leading implements ChangeEffects, Leaders {
       await pause(clock, LOOK_EVERY_MS, signal);
       if (signal.aborted) break;
       const now = clock.monotonic();
-      if (this.#led.size > 0 && now - lostAt >= WITHOUT_NATS_MS) {
-        lostAt = Number.POSITIVE_INFINITY;
+      if (this.#led.size > 0 && now - lostAt >= WITHOUT_NATS_MS && (await this.#canAnotherLead())) {
         log.warn('NATS is away for this coordinator: it stops leading, so that another one can lead');
         await this.#endAll();
         continue;
@@ -421,7 +429,7 @@ export class Leading implements ChangeEffects, Leaders {
     }
     await Promise.all(starting);
     // Without this, the other coordinators would leave shards to this one until its announcement has expired.
-    if (shardCount > 1) await withdrawCoordinator(store, this.#coordinator).catch(() => {});
+    await withdrawCoordinator(store, this.#coordinator).catch(() => {});
   }
 
   readonly #logFailure = (error: unknown): void => {

@@ -222,7 +222,7 @@ const EVALUATION = [
     message_id TEXT NOT NULL, message_time INTEGER NOT NULL) WITHOUT ROWID`,
   SHARDS,
   `INSERT INTO shards (id, holder, coordinator, term, writes, epoch, expires_at) VALUES (0, '', '', '', 0, 0, 0)`,
-  // The coordinators that can lead, while there are several shards. `seen_at` is an instant of the database's
+  // The coordinators that have NATS and can lead. `seen_at` is an instant of the database's
   // clock, and is written each second.
   'CREATE TABLE coordinators (id TEXT PRIMARY KEY, seen_at INTEGER NOT NULL) WITHOUT ROWID',
   // `last_seen_at`: the last time at which the region had a live agent. It is written at
