@@ -37,6 +37,7 @@ async function serve(): Promise<void> {
   await addMonitors(api);
   await addStates(api);
   await addHistory(api, 1);
+  await addRecentHistory(api);
   await addNotes(api);
   process.once('disconnect', () => void api.dispose().then(() => process.exit()));
   process.send?.({ url: api.url, token: api.operator } satisfies Ready);
@@ -109,6 +110,39 @@ async function addHistory({ store, clock }: RunningApi, id: number): Promise<voi
     await tx.runEach('INSERT INTO rollup_hours VALUES (?, ?, ?, 59, 1, 0, 0, ?)', rollups(HOUR_MS, 14 * 24));
     await tx.runEach('INSERT INTO rollup_days VALUES (?, ?, ?, 1439, 1, 0, 0, ?)', rollups(DAY_MS, 90));
   });
+}
+
+/** Adds what the list shows of each monitor: 90 days of uptime, 24 hours of latencies, and a change each day. */
+async function addRecentHistory({ store, clock }: RunningApi): Promise<void> {
+  const now = clock.wall();
+  const before = (step: number, count: number) =>
+    Array.from({ length: count }, (_, index) => Math.floor(now / step) * step - (index + 1) * step);
+  const histogram = emptyHistogram();
+  for (let turn = 0; turn < 60; turn += 1) addLatency(histogram, 40 + turn);
+  const latency = encodeHistogram(histogram);
+  const ofEach: readonly (readonly [sql: string, rows: (string | number | Uint8Array | null)[][]])[] = [
+    ['uptime_days SELECT id, ?, 86000000, 100000, 300000', before(DAY_MS, 90).map((at) => [at])],
+    [
+      'rollup_hours SELECT id, ?, ?, 59, 1, 0, 0, ?',
+      before(HOUR_MS, 24).flatMap((at) => REGIONS.map((region) => [at, region, latency])),
+    ],
+    [
+      `transitions (monitor_id, from_status, to_status, reason, at, votes)
+        SELECT id, 'unknown', 'active', 'all-passed', ?, '[]'`,
+      before(DAY_MS, 90).map((at) => [at]),
+    ],
+  ];
+  for (const [sql, rows] of ofEach) {
+    const statement = `INSERT INTO ${sql} FROM monitors WHERE true ON CONFLICT DO NOTHING`;
+    for (const row of rows) await store.transaction((tx) => tx.runEach(statement, [row]));
+  }
+  const progress = [[Math.floor(now / HOUR_MS) * HOUR_MS, Math.floor(now / DAY_MS) * DAY_MS]];
+  await store.transaction((tx) =>
+    tx.runEach(
+      'INSERT INTO rollup_progress (id, hour, phase, day, after_monitor) VALUES (1, ?, 0, ?, 0)',
+      progress,
+    ),
+  );
 }
 
 /** Adds status pages, incidents of monitors and of people, and windows of few and of many monitors. */

@@ -99,6 +99,19 @@ export function onlyInPostgres(statement: string): RawBuilder<unknown> {
   return eachIn({ sqlite: sql`SELECT 1`, postgres: sql.raw(statement) });
 }
 
+/**
+ * Expression: the histograms of a group of rows, one after the other, as hexadecimal digits; null without any.
+ * `addEncoded` adds them up. That takes a fifth of the time of `merged_histogram` in SQLite, which calls JavaScript for
+ * each row.
+ */
+export function joinedHistograms(column: string): RawBuilder<string | null> {
+  const histogram = sql.raw(column);
+  return eachIn({
+    sqlite: sql<string | null>`group_concat(hex(${histogram}), '')`,
+    postgres: sql<string | null>`string_agg(encode(${histogram}, 'hex'), '')`,
+  });
+}
+
 /** Query: the columns of a table's primary key, in their order. */
 export function primaryKeyOf(table: string): RawBuilder<{ name: string }> {
   return eachIn({

@@ -63,6 +63,8 @@ test('histograms of parts add up to the histogram of the whole, in any order', (
       const added = histogramOf(other);
       addHistogram(added, histogramOf(one));
       expect(added).toEqual(histogramOf([...one, ...other]));
+      const stored = [one, other].map((part) => encodeHistogram(histogramOf(part)) ?? new Uint8Array());
+      expect(decoded(Buffer.concat(stored))).toEqual(added);
     }),
   );
 });

@@ -61,7 +61,7 @@ export function encodeHistogram(histogram: LatencyHistogram): Uint8Array | null 
   return bytes.length === 0 ? null : Uint8Array.from(bytes);
 }
 
-/** Adds a histogram that {@link encodeHistogram} made. */
+/** Adds a histogram that {@link encodeHistogram} made, or several, one after the other. */
 export function addEncoded(histogram: LatencyHistogram, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) {
     const bucket = bytes[at++] ?? 0;

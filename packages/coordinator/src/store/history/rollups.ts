@@ -2,7 +2,7 @@ import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { addEncoded, emptyHistogram, encodeHistogram } from '../../verdict/latency-histogram.ts';
 import { DAY_MS, HOUR_MS } from '../../verdict/summary-range.ts';
-import { pairsAs } from '../dialect.ts';
+import { joinedHistograms, pairsAs } from '../dialect.ts';
 import type { Counts, HourRow, TimeSpan } from '../results/result-series.ts';
 import type { Store, Transaction } from '../store.ts';
 
@@ -218,8 +218,8 @@ export function rollupsByBucket(
 }
 
 /**
- * The latencies of these monitors in each hour of a span, over all regions, in one
- * query. `at`: the beginning of the hour, epoch ms. Hours without a row are missing.
+ * The latencies of these monitors in each hour of a span, over all regions, in one query. `at`: the beginning of the
+ * hour, epoch ms. `latency`: histograms for `addEncoded`. Hours without a row are missing.
  */
 export async function hourlyLatencies(
   { read }: Pick<Store, 'read'>,
@@ -227,12 +227,15 @@ export async function hourlyLatencies(
   { from, until }: TimeSpan,
 ): Promise<{ id: number; at: number; latency: Uint8Array | null }[]> {
   if (monitorIds.length === 0) return [];
-  const { rows } = await sql<{ id: number; at: number; latency: Uint8Array | null }>`
-    SELECT monitor_id AS id, at, merged_histogram(latency) AS latency
+  const { rows } = await sql<{ id: number; at: number; joined: string | null }>`
+    SELECT monitor_id AS id, at, ${joinedHistograms('latency')} AS joined
     FROM rollup_hours
     WHERE monitor_id IN (${sql.join(monitorIds)}) AND at >= ${from} AND at < ${until}
     GROUP BY monitor_id, at`.execute(read);
-  return rows;
+  return rows.map(({ joined, ...hour }) => ({
+    ...hour,
+    latency: joined === null || joined === '' ? null : Buffer.from(joined, 'hex'),
+  }));
 }
 
 /** A monitor's roll-ups of a span, summed up by region. */
