@@ -8,10 +8,11 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { DISPATCH_COUNTERS } from '@svc/shared/metrics/dispatch-instruments.ts';
 import { createTotals } from '@svc/shared/metrics/values.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { Offer } from './agents.ts';
 import type { DeclaredMonitor } from './declared-monitor.ts';
 import { KnownAgents } from './known-agents.ts';
+import { WORLD_REGIONS } from './own-regions.ts';
 import type { Presence } from './presence.ts';
 
 /** Longest interval of dispatch's turns while answers of regions are missing, ms. */
@@ -115,7 +116,7 @@ export class Dispatching {
     if (before === after) return;
     this.#scheduler?.declarationChanged(before, after);
     if (before === null) return;
-    for (const region of before.regions ?? REGIONS) {
+    for (const region of before.regions ?? WORLD_REGIONS) {
       const isStillChecked =
         after?.active === true && (after.regions === null || after.regions.includes(region));
       if (!isStillChecked || after?.version !== before.version) this.#jobs.withdrawJob(before.id, region);
@@ -146,11 +147,11 @@ export class Dispatching {
     else this.#jobs.jobGivenBack(monitorId, slot, region, this.#parts.clock.monotonic());
   }
 
-  /** The regions with jobs, in the order of {@link REGIONS}. */
+  /** The regions with jobs, in the order of {@link WORLD_REGIONS}. */
   #regionsWithJobs(): Region[] {
     const found = new Set<Region>();
     for (const { region } of this.#jobs.values()) found.add(region);
-    return REGIONS.filter((region) => found.has(region));
+    return WORLD_REGIONS.filter((region) => found.has(region));
   }
 
   #untilNextSlot(): number {

@@ -1,6 +1,7 @@
 import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
 import type { Quorum } from '@svc/shared/quorum.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { hasOwnRegions, withOwnRegions } from './own-regions.ts';
 import { Random } from './random.ts';
 import {
   type Commits,
@@ -43,7 +44,8 @@ export function generateWorld(seed: number): World {
   const single = { ...world, limits, isDeclaredMeanwhile, judging };
   const made = world.lengthMs <= LONGEST_PAIR_MS && random.chance(PAIRS) ? asPair(random, single) : single;
   const mutes = random.chance(0.2) ? someMutes(random, made) : [];
-  return { ...made, moves: [...made.moves, ...mutes].sort((a, b) => a.at - b.at) };
+  const whole = { ...made, moves: [...made.moves, ...mutes].sort((a, b) => a.at - b.at) };
+  return hasOwnRegions(seed) ? withOwnRegions(whole) : whole;
 }
 
 /** Adds a second coordinator over the same store, and moves that make the two lead in turns. */

@@ -1,5 +1,6 @@
 import type { LiveRegions } from '@svc/coordinator/checks/scheduler.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { WORLD_REGIONS } from './own-regions.ts';
 
 /** The regions in which one life of the coordinator knows an agent. */
 export class KnownAgents implements LiveRegions {
@@ -16,7 +17,7 @@ export class KnownAgents implements LiveRegions {
   }
 
   live(): readonly Region[] {
-    return REGIONS.filter((region) => this.#regions.has(region));
+    return WORLD_REGIONS.filter((region) => this.#regions.has(region));
   }
 
   isLive(region: Region): boolean {

@@ -1,4 +1,5 @@
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { WORLD_REGIONS } from './own-regions.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 const ELECTORAL_MS = 24 * 3_600_000;
@@ -7,7 +8,7 @@ const ELECTORAL_MS = 24 * 3_600_000;
  * Knows which regions have an agent, and since when others have none, as the coordinator knows and stores it.
  */
 export class Presence {
-  readonly regions: readonly Region[] = REGIONS;
+  readonly regions = WORLD_REGIONS;
   readonly #clock: VirtualClock;
   readonly #live = new Set<Region>();
   /** The last result of {@link live}; null: a region came or went since. */
@@ -26,7 +27,7 @@ export class Presence {
 
   /** The regions with an agent, in the order of all regions. */
   live(): readonly Region[] {
-    this.#inOrder ??= REGIONS.filter((region) => this.#live.has(region));
+    this.#inOrder ??= WORLD_REGIONS.filter((region) => this.#live.has(region));
     return this.#inOrder;
   }
 
@@ -38,7 +39,7 @@ export class Presence {
   electable(): ReadonlySet<Region> {
     const now = this.#clock.monotonic();
     if (now < this.#electableUntil) return this.#electable;
-    const ends = REGIONS.map((region) => [region, this.#endOf(region)] as const).filter(
+    const ends = WORLD_REGIONS.map((region) => [region, this.#endOf(region)] as const).filter(
       ([, end]) => now < end,
     );
     this.#electable = new Set(ends.map(([region]) => region));

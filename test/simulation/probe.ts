@@ -1,6 +1,6 @@
-import { regionIndex } from '@svc/coordinator/verdict/region-set.ts';
 import type { NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { placeOf } from './own-regions.ts';
 import { noise } from './random.ts';
 import type { Sight, World } from './world.ts';
 
@@ -16,12 +16,6 @@ const DICE = {
   pause: 8,
   limit: 9,
 } as const;
-
-/** The place of the region among the dice of a world. The place after the 28 regions is that of {@link slotDie}. */
-function placeOf(region: Region): number {
-  const index = regionIndex(region);
-  return index < REGIONS.length ? index : index + 1;
-}
 
 export function die(world: World, kind: keyof typeof DICE, region: Region, slot: number): number {
   return noise(world.seed, DICE[kind], placeOf(region), slot);

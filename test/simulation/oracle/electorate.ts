@@ -1,4 +1,5 @@
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { WORLD_REGIONS } from '../own-regions.ts';
 
 export type RegionsWithAgents = { hadAgentWithin24h(region: Region): boolean };
 
@@ -61,7 +62,7 @@ export class Electorate {
 
   /** The regions that may be given a slot. */
   possible(): Set<Region> {
-    return this.#among(REGIONS);
+    return this.#among(WORLD_REGIONS);
   }
 
   #among(regions: readonly Region[]): Set<Region> {

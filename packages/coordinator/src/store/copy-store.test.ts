@@ -63,6 +63,7 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
     const now = { created_at: 1, updated_at: 2 };
     await store.transaction(({ db }) => writeFact(db, 'installation_id', 'of the tests'));
     const workspace_id = await addRows(store, 'workspaces', { name: 'default ä\0', created_at: 1 });
+    await addRows(store, 'own_regions', { name: 'office-berlin' });
     const declared = { workspace_id, owner: null, local_name: null, ...now };
     const monitor = {
       type: 'http',
