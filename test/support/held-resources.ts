@@ -49,6 +49,7 @@ export class HeldResources {
       inbox: () => bus.inbox(),
       close: () => bus.close(),
       onConnection: (listener) => both(hold(this.#listeners), bus.onConnection(listener)),
+      expectPairs: (pairs) => bus.expectPairs(pairs),
       readHeartbeats: async (...parts) => {
         const reading = await bus.readHeartbeats(...parts);
         const release = hold(this.#subscriptions);

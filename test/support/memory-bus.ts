@@ -56,6 +56,9 @@ export class MemoryBus implements Bus {
     return { close, drain: async () => close() };
   }
 
+  /** Does nothing: this bus has no bound on what is on the way. */
+  expectPairs(): void {}
+
   /**
    * Reads heartbeats. Unlike in NATS, messages from before the
    * reading are not kept, and none is lost while a handler works.

@@ -173,6 +173,8 @@ export class Coordinator {
     await refuseUnfinishedCopy(store);
     const shardCount = await countShards(store, config.shards ?? null);
     await admitRegions(store, config.extraRegions);
+    const regions = regionsWith(config.extraRegions);
+    bus.expectPairs(regions.length * shardCount);
     const previous = config.previousSecretKey;
     const secrets = new Secrets(
       parseSecretKey(config.secretKey).reveal(),
@@ -200,7 +202,7 @@ export class Coordinator {
     const shared = { config, operator, store, secrets, visitorKey, clock, log };
     const leading = new Leading({
       ...shared,
-      regions: regionsWith(config.extraRegions),
+      regions,
       isAlone: !isShared(config.database),
       shardCount,
       leaseClock: this.#parts.leaseClock ?? clock,

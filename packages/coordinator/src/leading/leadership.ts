@@ -479,6 +479,7 @@ function busWhile(maySend: () => boolean, bus: Bus): Bus {
       bus.publish(...message);
     },
     subscribe: (...subscription) => bus.subscribe(...subscription),
+    expectPairs: (pairs) => bus.expectPairs(pairs),
     readHeartbeats: (...reading) => bus.readHeartbeats(...reading),
     flush: () => bus.flush(),
     inbox: () => bus.inbox(),

@@ -20,6 +20,11 @@ export interface Bus {
     options?: SubscribeOptions,
   ): BusSubscription;
   /**
+   * Says how many pairs of region and shard are read at most. Call it before the first reading. So all
+   * readings together stay below the bytes for which NATS closes a connection (`read-ahead.ts`).
+   */
+  expectPairs(pairs: number): void;
+  /**
    * Reads the heartbeats of a region's agents: first the newest heartbeat
    * of each agent, which NATS keeps, and then each new heartbeat.
    *
@@ -135,9 +140,8 @@ export interface ResultStreams {
 
 /**
  * Maximum number of bytes that one reading of results has requested and not yet handled.
- * It is the size of the largest message with its headers and subjects. The readings of
- * all 28 regions for one shard and {@link HEARTBEATS_AHEAD_BYTES} together stay below 8
- * MiB, above which a NATS server set up by `svc region init` closes a connection.
+ * It is the size of the largest message with its headers and subjects. With many streams
+ * on one connection, it is less (`read-ahead.ts`).
  */
 export const READ_AHEAD_BYTES = 264 * 1_024;
 

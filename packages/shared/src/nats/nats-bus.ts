@@ -30,6 +30,7 @@ import type {
 } from './bus.ts';
 import { headerBytes, isNoResponders } from './headers.ts';
 import { readHeartbeats } from './heartbeat-stream.ts';
+import { ReadAhead } from './read-ahead.ts';
 import { type NatsServers, parseNatsServers, shownServers } from './servers.ts';
 
 /**
@@ -196,6 +197,8 @@ function isLoss(error: unknown): boolean {
 export class NatsBus implements Bus {
   /** For `heartbeat-stream.ts`, `result-streams.ts` and `stream-reading.ts` only. */
   readonly connection: NatsConnection;
+  /** For `stream-reading.ts` only. */
+  readonly readAhead = new ReadAhead();
   readonly #options: ConnectionOptions;
   readonly #log: Logger;
   readonly #listeners = new Set<(isConnected: boolean) => void>();
@@ -244,6 +247,10 @@ export class NatsBus implements Bus {
       callback: guardedHandler(subject, handler, this.#log),
     });
     return { close: () => subscription.unsubscribe(), drain: () => this.#drain(subscription) };
+  }
+
+  expectPairs(pairs: number): void {
+    this.readAhead.expectPairs(pairs);
   }
 
   readHeartbeats(

@@ -11,6 +11,7 @@ import {
 import { SvcError } from '../errors.ts';
 import { type Bus, READ_AHEAD_BYTES, type StreamMessage, type StreamReading } from './bus.ts';
 import { messageBytes, messageIdOf } from './headers.ts';
+import type { ReadAhead } from './read-ahead.ts';
 
 /**
  * A reading of a stream failed, or ended although `close` was not called. Whoever started it must look at the
@@ -70,6 +71,8 @@ export function jetStreamManager(
 /** The part of the bus that a reading needs. */
 export type ReadableBus = Pick<Bus, 'isConnected' | 'publish' | 'inbox' | 'onConnection'> & {
   readonly connection: NatsConnection;
+  /** Divides the bytes that may be on the way among the readings of the connection. */
+  readonly readAhead: ReadAhead;
   /** Asks the server. Rejects as soon as the connection is lost. */
   unlessLost<T>(ask: () => Promise<T>): Promise<T>;
 };
@@ -79,7 +82,10 @@ export type ReadingOptions = {
    * When the stream to read was created, in the server's notation. Left out: any stream of the name is read.
    */
   created?: string | undefined;
-  /** Maximum number of bytes that are requested and not yet handled. Default {@link READ_AHEAD_BYTES}. */
+  /**
+   * Maximum number of bytes that are requested and not yet handled, while
+   * the connection reads few streams. Default {@link READ_AHEAD_BYTES}.
+   */
   readAheadBytes?: number;
 };
 
@@ -93,6 +99,9 @@ export type MessageHandler = (message: StreamMessage) => Promise<void> | void;
  *     asking ── as many messages or bytes as requested came, or the request expired ──▶ working
  *        ▲                                                                                 │
  *        └────────────────────── all of the messages are handled ──────────────────────────┘
+ *
+ * With many streams on one connection, a request is for fewer bytes ({@link ReadAhead}). If the next message
+ * is larger, the reading waits for a turn, and requests this message alone with its full bound.
  *
  * The client's own ordered consumer is not used. It requests more whenever messages
  * arrive, handled or not. So a backlog came as fast as the server could send it, the
@@ -160,7 +169,7 @@ type ReadingParts = {
   readonly consumer: string;
   readonly handler: MessageHandler;
   readonly onEnd: (error: unknown) => void;
-  /** Maximum number of bytes that are requested and not yet handled; see {@link READ_AHEAD_BYTES}. */
+  /** See {@link ReadingOptions}. It is the size of the largest message or more. */
   readonly readAheadBytes: number;
 };
 
@@ -168,7 +177,6 @@ type ReadingParts = {
 class Reading implements StreamReading {
   readonly #parts: ReadingParts;
   readonly #inbox: string;
-  readonly #request: string;
   #unsubscribe: () => void = () => {};
   #stopWatching: () => void = () => {};
   #stopTimer: () => void = () => {};
@@ -183,6 +191,10 @@ class Reading implements StreamReading {
    * larger than this number, the server reports so. When no bytes are left, it reports nothing.
    */
   #wantedBytes = 0;
+  /** Whether the last request was for as many bytes as the largest message may have. */
+  #isFullRequest = false;
+  /** Whether the reading has a turn for a large message, see {@link ReadAhead}. */
+  #hasTurn = false;
   /** Whether the last request has brought a message. */
   #hasDelivered = false;
   /** Number of messages that the consumer has delivered. */
@@ -196,7 +208,6 @@ class Reading implements StreamReading {
   constructor(parts: ReadingParts) {
     this.#parts = parts;
     this.#inbox = parts.bus.inbox();
-    this.#request = JSON.stringify({ batch: MOST_MESSAGES, max_bytes: parts.readAheadBytes, ...WAITING });
   }
 
   start(): void {
@@ -221,17 +232,30 @@ class Reading implements StreamReading {
   }
 
   #requestMessages(): void {
-    const { bus, stream, consumer } = this.#parts;
+    const { bus, stream, consumer, readAheadBytes } = this.#parts;
     this.#isAsking = true;
-    this.#wanted = MOST_MESSAGES;
-    this.#wantedBytes = this.#parts.readAheadBytes;
+    this.#wanted = this.#hasTurn ? 1 : MOST_MESSAGES;
+    this.#wantedBytes = this.#hasTurn ? readAheadBytes : bus.readAhead.shareOf(readAheadBytes);
+    this.#isFullRequest = this.#wantedBytes === readAheadBytes;
     this.#hasDelivered = false;
     this.#heardAt = performance.now();
+    const request = JSON.stringify({ batch: this.#wanted, max_bytes: this.#wantedBytes, ...WAITING });
     try {
-      bus.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, this.#request, { reply: this.#inbox });
+      bus.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, request, { reply: this.#inbox });
     } catch (error) {
       this.#stop(error);
     }
+  }
+
+  readonly #requestLargeMessage = (): void => {
+    this.#hasTurn = true;
+    this.#requestMessages();
+  };
+
+  #giveTurnBack(): void {
+    if (!this.#hasTurn) return;
+    this.#hasTurn = false;
+    this.#parts.bus.readAhead.giveTurnBack();
   }
 
   #takeMessage(error: NatsError | null, message: Msg): void {
@@ -251,12 +275,13 @@ class Reading implements StreamReading {
       this.#fail(description === '' ? `the server answered ${code}` : description);
       return;
     }
+    this.#isAsking = false;
     if (description.includes('maxbytes') && !this.#hasDelivered) {
-      this.#fail('a message is larger than any of ours');
+      if (this.#isFullRequest) this.#fail('a message is larger than any of ours');
+      else this.#parts.bus.readAhead.takeTurn(this.#requestLargeMessage);
       return;
     }
     // The request has expired, or the next message is larger than the bytes that are left of the request.
-    this.#isAsking = false;
     this.#askAgain();
   }
 
@@ -297,6 +322,7 @@ class Reading implements StreamReading {
   /** Sends the next request when all messages are handled and the last request can bring no more. */
   #askAgain(): void {
     if (!this.#isAsking && !this.#isWorking && this.#waiting.length === 0 && this.#end === null) {
+      this.#giveTurnBack();
       this.#requestMessages();
     }
   }
@@ -318,6 +344,9 @@ class Reading implements StreamReading {
     if (this.#end !== null) return;
     this.#end = { error };
     this.#waiting = [];
+    const { readAhead } = this.#parts.bus;
+    readAhead.leaveQueue(this.#requestLargeMessage);
+    this.#giveTurnBack();
     this.#stopWatching();
     this.#stopTimer();
     this.#unsubscribe();
