@@ -127,7 +127,8 @@ export const DISPATCH_COUNTERS = {
 };
 
 const REGION = {
-  region: 'Regions that monitors declare or that have an agent; there are 28 regions.',
+  region:
+    "Regions that monitors declare or that have an agent; there are 28 regions, and up to 100 of one's own.",
 };
 
 /** Counts of dispatch for one shard, from the moment when the coordinator began to lead it. */

@@ -87,7 +87,9 @@ export const RECORDING_COUNTERS = {
   ),
 };
 
-const STREAM_REGION = { region: 'Regions whose stream exists; there are 28 regions.' };
+const STREAM_REGION = {
+  region: "Regions whose stream exists; there are 28 regions, and up to 100 of one's own.",
+};
 
 const STATUSES = {
   active: 'It is up.',
