@@ -185,7 +185,7 @@ export const HTTP_MONITORS: readonly Row[] = [
       'name: must not be empty',
       'periodicity: "daily" is not one of 30s, 1m, 5m, 10m, 30m, 1h',
       'retry: is 11, but must be from 0 to 10',
-      `regions.0: "hosta-mars" is not one of ${REGIONS}`,
+      `regions.0: "hosta-mars" is not one of ${REGIONS}: did you mean "hosta-ams"?`,
       `regions.1: "hosta-venus" is not one of ${REGIONS}`,
     ],
   ],

@@ -1,3 +1,4 @@
+import { REGIONS } from '@svc/shared/regions.ts';
 import type {
   Attribute,
   Attributes,
@@ -68,8 +69,9 @@ function anyValue(value: Value, texts: Texts): fc.Arbitrary<unknown> {
     case 'bool':
       return fc.boolean();
     case 'set':
+      // The only set whose members no schema lists is that of regions.
       return references === undefined
-        ? fc.subarray([...oneOf], { minLength: 1 })
+        ? fc.subarray(oneOf.length > 0 ? [...oneOf] : [...REGIONS, 'office-berlin'], { minLength: 1 })
         : fc.uniqueArray(ids, { maxLength: 5 });
     case 'list':
       return fc.array(texts, { maxLength: Math.min(5, maximumItems) });
