@@ -132,6 +132,8 @@ echo "$said"
     ['maintenance end 4', 'maintenance end 1'],
     ['maintenance remove 4', 'maintenance remove 1'],
     ['incident update 31', 'incident update 1'],
+    ['acknowledge 31', 'acknowledge 1'],
+    ['mute 12', 'mute 1'],
   ] as const;
   const here = (block: string): string =>
     places.reduce((text, [there, place]) => text.replaceAll(there, place), block);

@@ -78,7 +78,7 @@ describe('the agent as a process', () => {
   });
 
   test('bad settings stop it with a list of the problems', async () => {
-    const agent = startAgent({ SVC_REGION: 'mars', SVC_CONCURRENCY: 'many' });
+    const agent = startAgent({ SVC_REGION: 'hosta-mars', SVC_CONCURRENCY: 'many' });
     expect(await agent.ended).toEqual([1, null]);
     await saying(agent, 'SVC_CONCURRENCY');
     expect(agent.said()).toMatch(

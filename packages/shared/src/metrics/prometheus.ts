@@ -43,10 +43,10 @@ function sample(name: string, labels: Readonly<Record<string, string>>, value: n
   return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${numberText(value)}`;
 }
 
-/** Writes a number. Infinities are spelled as in Go. */
+/** Writes a number. NaN and infinities are spelled as in Go. */
 function numberText(value: number): string {
   if (Number.isFinite(value)) return String(value);
-  return value > 0 ? '+Inf' : '-Inf';
+  return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
 }
 
 function escaped(value: string): string {
