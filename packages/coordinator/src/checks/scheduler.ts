@@ -213,7 +213,7 @@ export class Scheduler {
     let jobs = 0;
     for (let plan = this.#due.peek(); plan !== undefined && plan.dueAt <= until; plan = this.#due.peek()) {
       if (plan.dueAt <= now) this.#setLate(plan);
-      else if (jobs >= JOBS_AHEAD_PER_TICK) return;
+      else if (jobs >= JOBS_AHEAD_PER_TICK) break;
       else jobs += this.#openDue(plan, now, monotonic);
     }
     for (let plan = this.#late.peek(); plan !== undefined && this.#allowance >= 1; plan = this.#late.peek())
