@@ -24,8 +24,8 @@ beforeAll(async () => {
 });
 afterAll(() => postgres.dispose());
 
-async function rows<Row extends object>(sql: string, server = postgres): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: server.url('svc').reveal() });
+async function rows<Row extends object>(sql: string, server = postgres, database = 'svc'): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: server.url(database).reveal() });
   await client.connect();
   try {
     return (await client.query<Row>(sql)).rows;
@@ -169,4 +169,23 @@ test('a lagging standby is promoted, and later the former primary again: no resu
   web.answerWith(down);
   await hook.received(4);
   expect(told(hook)).toEqual(['error', 'error', 'recovered', 'error']);
+});
+
+test('an own region whose number was lost gets one from the next leadership, and is checked', async (context) => {
+  const opened = openedIn(context);
+  const web = await targetIn(opened);
+  await postgres.run('CREATE DATABASE numbers');
+  const regions = ['office-berlin'];
+  const service = await serviceIn(opened, {
+    ...{ database: postgres.url('numbers'), declared: {}, regions },
+    extraRegions: [{ id: 'office-berlin', name: null }],
+  });
+  await service.stopLeading();
+  await rows('DELETE FROM own_regions', postgres, 'numbers');
+  await service.lead();
+  await service.declare({
+    svc_http_monitor: { web: { name: 'Web', url: web.url, periodicity: '30s', active: true, regions } },
+  });
+  await service.changed('Web', 'active');
+  await service.decided(await service.idOf('Web'), 1);
 });

@@ -51,7 +51,7 @@ import type { Secrets } from '../store/declaration/secrets.ts';
 import { notLeading } from '../store/errors.ts';
 import { loadWindows, windowsOfUnknownZones } from '../store/incidents/maintenance-windows.ts';
 import { createRecordingStore, type RecordingStore } from '../store/results/recording-store.ts';
-import { type RegionNumbers, storedRegionNumbers } from '../store/results/region-numbers.ts';
+import { numbersFor, type RegionNumbers } from '../store/results/region-numbers.ts';
 import { shardStates } from '../store/shards.ts';
 import { storedStates } from '../store/states/monitor-states.ts';
 import type { Store } from '../store/store.ts';
@@ -316,7 +316,7 @@ async function load(
   const believed = await BelievedClock.load({ store, clock, log }, newest);
   const presence = new RegionPresence({ store, clock, log, regions });
   await presence.load();
-  const numbers = await storedRegionNumbers(store);
+  const numbers = await numbersFor(store, regions);
   return { monitors, newestSlots: given.newest, slotClock, believed, presence, numbers };
 }
 

@@ -59,6 +59,24 @@ export async function storedRegionNumbers({ read }: Pick<Store, 'read'>): Promis
 }
 
 /**
+ * The numbers of these regions and of all stored ones. A region that has no number gets one. So each leadership has
+ * the numbers that it needs, also if the database has lost the commit that first gave them.
+ */
+export async function numbersFor(store: Store, regions: readonly Region[]): Promise<RegionNumbers> {
+  const numbers = await storedRegionNumbers(store);
+  // Without this check, each call would use up numbers in PostgreSQL.
+  const unknown = regions.filter((region) => numbers.numberIn(region) === null);
+  if (unknown.length === 0) return numbers;
+  await store.transaction((tx) =>
+    tx.runEach(
+      'INSERT INTO own_regions (name) VALUES (?) ON CONFLICT (name) DO NOTHING',
+      unknown.map((name) => [name]),
+    ),
+  );
+  return storedRegionNumbers(store);
+}
+
+/**
  * Gives a number to each of these regions of one's own that has none.
  *
  * @throws SvcError `bad-settings` that names the monitors which name a region that is taken away
@@ -70,15 +88,7 @@ export async function admitRegions(store: Store, regions: readonly OwnRegion[]):
     store,
     [...known].filter((name) => !own.includes(name)),
   );
-  // Without this check, each start would use up numbers in PostgreSQL.
-  const unknown = own.filter((name) => !known.has(name));
-  if (unknown.length === 0) return;
-  await store.transaction((tx) =>
-    tx.runEach(
-      'INSERT INTO own_regions (name) VALUES (?) ON CONFLICT (name) DO NOTHING',
-      unknown.map((name) => [name]),
-    ),
-  );
+  await numbersFor(store, own);
 }
 
 /** Maximum number of monitors that the refusal names. */
