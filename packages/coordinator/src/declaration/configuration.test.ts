@@ -158,6 +158,10 @@ describe('every kind', () => {
     // A monitor that was replaced in memory may differ from its row.
     second.replace(second.get(kept) ?? null, { ...(second.get(kept) as LiveMonitor), name: 'other' });
     expect((await reload(second)).get(kept)?.name).toBe(first.get(kept)?.name);
+    first.forgetVersions();
+    const anew = (await reload(first)).get(kept);
+    expect(anew).toEqual(first.get(kept));
+    expect(anew).not.toBe(first.get(kept));
   });
 
   test('equal attributes write nothing', async () => {

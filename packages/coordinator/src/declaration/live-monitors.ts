@@ -83,6 +83,11 @@ export class MonitorsInMemory implements LiveMonitors {
     return monitors;
   }
 
+  /** Frees the memory of what {@link reload} compares. A later reload parses all rows. */
+  forgetVersions(): void {
+    this.#versions.clear();
+  }
+
   #add(monitor: LiveMonitor, version: string): void {
     this.#byId.set(monitor.id, monitor);
     this.#versions.set(monitor.id, version);

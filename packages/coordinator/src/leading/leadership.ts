@@ -121,7 +121,8 @@ export type LeadershipParts = {
 export type ShardData = {
   readonly monitors: MonitorsInMemory;
   readonly given: GivenSlots;
-  readonly states: readonly (readonly StoredState[])[];
+  /** Emptied while the leadership loads its states from them, because it makes copies. */
+  readonly states: (readonly StoredState[])[];
 };
 
 /**
@@ -139,7 +140,7 @@ export async function readShard(
   const monitors = await (known?.reload(store, secrets, shard) ??
     MonitorsInMemory.load(store, secrets, shard));
   const given = await loadNewestSlots(store, monitors, now);
-  const states: (readonly StoredState[])[] = [];
+  const states: ShardData['states'] = [];
   for await (const some of storedStates(store, now, shard)) states.push(some);
   return { monitors, given, states };
 }
@@ -309,6 +310,7 @@ async function load(
   { shard, store, secrets, clock, log, regions }: LeadershipParts,
   data: ShardData | null,
 ): Promise<Loaded> {
+  data?.monitors.forgetVersions();
   const monitors = data?.monitors ?? (await MonitorsInMemory.load(store, secrets, shard));
   const given = data?.given ?? (await loadNewestSlots(store, monitors, Math.floor(clock.wall())));
   const newest = newestOf(given.newest);
@@ -369,7 +371,7 @@ function createRecorder(
   const { states, background, slots, backlogHold, data } = parts;
   const hint = new QueuedHint(bus);
   const recording = createRecordingStore(store, secrets, shard, numbers);
-  const stored = data === null ? recording : { ...recording, states: () => eachOf(data.states) };
+  const stored = data === null ? recording : { ...recording, states: () => removedFrom(data.states) };
   return new Recorder({
     store: timedStore(stored, clock, parts.transactionDuration),
     states,
@@ -398,8 +400,9 @@ function createRecorder(
   });
 }
 
-async function* eachOf<T>(values: readonly T[]): AsyncGenerator<T> {
-  yield* values;
+/** Yields the values in their order, and removes each from the array before. */
+async function* removedFrom<T>(values: T[]): AsyncGenerator<T> {
+  for (let value = values.shift(); value !== undefined; value = values.shift()) yield value;
 }
 
 /**
