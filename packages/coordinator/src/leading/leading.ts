@@ -46,7 +46,7 @@ const FOLLOW_EVERY_MS = 500;
 const WITHOUT_NATS_MS = 10_000;
 /** Time for which a coordinator without NATS leaves a free lease to other coordinators, ms. */
 const GIVE_WAY_MS = 5_000;
-/** Wait after a failed attempt to lead until the next attempt, ms. */
+/** Wait after a failed attempt to lead, or to read the monitors ahead, until the next attempt, ms. */
 const TRY_AGAIN_MS = 2_000;
 
 /** Interval at which a coordinator that looks for shards announces that it can lead, ms. */
@@ -117,7 +117,8 @@ export class Leading implements ChangeEffects, Leaders {
   #aheadFrom = Number.NEGATIVE_INFINITY;
   /** The monitors of each shard as this coordinator has last read them while it waited. */
   readonly #known = new Map<number, MonitorsInMemory>();
-  #isReadingMonitors = false;
+  /** Monotonic instant from which {@link #known} may be read, ms; infinite while it is being read. */
+  #readMonitorsFrom = Number.NEGATIVE_INFINITY;
   /** Monotonic instant from which this coordinator may announce itself, ms. */
   #announceFrom = Number.NEGATIVE_INFINITY;
 
@@ -270,20 +271,23 @@ export class Leading implements ChangeEffects, Leaders {
     this.#ahead.set(id, { written, data });
   }
 
-  /** Reads the monitors of all shards, once, for a coordinator that leads none. */
+  /** Reads the monitors of each shard, once, for a coordinator that leads none. */
   async #readMonitors(): Promise<void> {
-    const { store, secrets, shardCount, log } = this.#parts;
+    const { store, secrets, shardCount, leaseClock, log } = this.#parts;
+    this.#readMonitorsFrom = Number.POSITIVE_INFINITY;
+    let waitMs = 0;
     try {
-      while (this.#led.size === 0 && this.#known.size < shardCount) {
-        const id = this.#known.size;
+      for (let id = 0; id < shardCount; id += 1) {
+        if (this.#known.has(id)) continue;
         const monitors = await new MonitorsInMemory().reload(store, secrets, { id, count: shardCount });
+        if (this.#led.size > 0) break;
         this.#known.set(id, monitors);
       }
     } catch (error) {
-      // The next look tries again.
-      log.debug({ error: messageOf(error) }, 'cannot read the monitors ahead');
+      waitMs = TRY_AGAIN_MS;
+      log.debug({ error: messageOf(error) }, 'cannot read the monitors ahead: svc tries again');
     }
-    this.#isReadingMonitors = false;
+    this.#readMonitorsFrom = leaseClock.monotonic() + waitMs;
   }
 
   /** Whether another coordinator has NATS, and can lead. */
@@ -406,10 +410,7 @@ export class Leading implements ChangeEffects, Leaders {
         continue;
       }
       if (this.#led.size > 0) this.#known.clear();
-      else if (!this.#isReadingMonitors) {
-        this.#isReadingMonitors = true;
-        void this.#readMonitors();
-      }
+      else if (now >= this.#readMonitorsFrom) void this.#readMonitors();
       if (now < lookFrom || (shardCount === 1 && this.#led.size > 0)) continue;
       try {
         const step = await this.#nextStep();
