@@ -134,7 +134,7 @@ export class MonitorNotices {
         await storedNotices(this.#parts.store, this.#parts.shard),
         ({ monitorId }) => monitorId,
       );
-      await this.#findSilence();
+      await this.#findSilence(this.#open);
       for (let isMore = true; isMore && !this.#isStopped; ) {
         const due = this.#changesDue(this.#open);
         let stored = 0;
@@ -153,14 +153,15 @@ export class MonitorNotices {
 
   /**
    * Notes the workspaces most of whose monitors have no data now. The store is asked only
-   * about workspaces with a monitor that has had none for long.
+   * about workspaces with a monitor that has had none for long, and about which nobody was told.
    */
-  async #findSilence(): Promise<void> {
+  async #findSilence(open: ReadonlyMap<number, readonly StoredNotice[]>): Promise<void> {
     const { store, states, monitors, slotClock, regionAfterMs } = this.#parts;
     const moment = { slotNow: slotClock.now(), regionAfterMs };
     const asked = new Set<number>();
     for (const state of states.values()) {
       if (state.status !== 'unknown' || !mayBegin(state, monitors, moment)) continue;
+      if (open.get(state.id)?.some(({ region }) => region === null)) continue;
       const monitor = monitors.get(state.id);
       if (monitor !== undefined) asked.add(monitor.workspaceId);
     }

@@ -54,7 +54,7 @@ function regionOf(column: string): Region | null {
 
 /** Returns the workspaces in which more than half of the active monitors have the status `unknown`. */
 export async function silentWorkspaces(
-  { read }: Pick<Store, 'read'>,
+  { work }: Pick<Store, 'work'>,
   workspaceIds: Iterable<number>,
 ): Promise<ReadonlySet<number>> {
   const silent = new Set<number>();
@@ -62,7 +62,7 @@ export async function silentWorkspaces(
     const { rows } = await sql<{ total: number; silent: number | null }>`
       SELECT count(*) AS total, sum(CASE WHEN coalesce(s.status, 'unknown') = 'unknown' THEN 1 ELSE 0 END) AS silent
       FROM monitors m LEFT JOIN monitor_states s ON s.monitor_id = m.id
-      WHERE m.workspace_id = ${id} AND m.active = 1`.execute(read);
+      WHERE m.workspace_id = ${id} AND m.active = 1`.execute(work);
     const [found] = rows;
     if (found !== undefined && Number(found.silent ?? 0) * 2 > Number(found.total)) silent.add(id);
   }
