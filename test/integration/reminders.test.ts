@@ -42,7 +42,7 @@ test('an open incident is repeated once per interval, over ends of the coordinat
     await service.stopCoordinator();
     const store = await service.database.open();
     await store.commit([
-      { sql: 'UPDATE deliveries SET created_at = created_at - ?', rows: [[ms]] },
+      { sql: 'UPDATE delivery_threads SET at = at - ?', rows: [[ms]] },
       { sql: 'UPDATE reminders SET at = at - ?', rows: [[ms]] },
     ]);
     await store.close();

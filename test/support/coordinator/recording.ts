@@ -9,6 +9,7 @@ import { MaintenanceHold } from '../../../packages/coordinator/src/checks/mainte
 import { Recorder } from '../../../packages/coordinator/src/checks/recorder.ts';
 import type { RecentRegions } from '../../../packages/coordinator/src/checks/recorder-parts.ts';
 import { SlotClock } from '../../../packages/coordinator/src/checks/slot-clock.ts';
+import { removeLinks, resetLinks } from '../../../packages/coordinator/src/store/declaration/links.ts';
 import { Secrets } from '../../../packages/coordinator/src/store/declaration/secrets.ts';
 import {
   endWindow,
@@ -231,11 +232,7 @@ export class Recording {
   }
 
   async unlink(monitorId: number, notificationId: number): Promise<void> {
-    await this.write(
-      'DELETE FROM links WHERE monitor_id = ? AND notification_id = ?',
-      monitorId,
-      notificationId,
-    );
+    await this.store.transaction((tx) => removeLinks(tx, notificationId, [monitorId]));
     await this.recorder.declare([{ kind: 'unlinked', monitorId, notificationId, link: null }], 0);
   }
 
@@ -247,8 +244,7 @@ export class Recording {
     this.#version += 1;
     const version = before?.kind === providerType ? null : this.#version;
     await this.write('UPDATE notifications SET provider_type = ? WHERE id = ?', providerType, notificationId);
-    if (version !== null)
-      await this.write('UPDATE links SET version = ? WHERE notification_id = ?', version, notificationId);
+    if (version !== null) await this.store.transaction((tx) => resetLinks(tx, { notificationId, version }));
     await this.recorder.declare([{ kind: 'channel', notificationId, providerType, version }], 0);
   }
 

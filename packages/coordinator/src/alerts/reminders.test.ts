@@ -112,7 +112,11 @@ const failFor = (ms: number) => periods(ms / PERIOD, 'failed');
 
 let areDelivered = true;
 async function deliver(): Promise<void> {
-  if (areDelivered) await it.write("UPDATE deliveries SET state = 'delivered', due_at = NULL");
+  if (!areDelivered) return;
+  await it.write(`INSERT INTO delivery_threads (notification_id, incident, at)
+    SELECT notification_id, incident, max(created_at) FROM deliveries WHERE state = 'pending' GROUP BY 1, 2
+    ON CONFLICT (notification_id, incident) DO UPDATE SET at = excluded.at`);
+  await it.write("UPDATE deliveries SET state = 'delivered', due_at = NULL");
 }
 
 type Row = { uid: string; channel: number; alert: Alert; at: number };
@@ -224,10 +228,47 @@ test('none comes while an alert still waits, and none after a recovery', async (
   expect(await reminded()).toEqual([]);
 });
 
-test('an alert that escalates is repeated as it was told last', async () => {
+test('an alert that escalates is repeated as it was told last, an hour after that', async () => {
   await periods(3, 'degraded');
-  await failFor(HOUR);
+  await failFor(HOUR - PERIOD);
+  expect(await reminded()).toEqual([]);
+  await failFor(2 * PERIOD);
   expect((await reminded()).map(({ alert }) => alert.status)).toEqual(['error']);
+});
+
+test('none comes while the monitor has no data; one comes when it still fails after that', async () => {
+  await failFor(PERIOD);
+  for (let left = 4 * HOUR; left > 0; left -= 30_000) {
+    await it.pass(30_000);
+    await reminders.looked();
+    await deliver();
+  }
+  expect(it.status(1)).toBe('unknown');
+  expect(await reminded()).toEqual([]);
+  await failFor(PERIOD);
+  expect(await reminded()).toHaveLength(1);
+});
+
+test.each([
+  [
+    'that is unlinked and linked again',
+    async () => {
+      await it.unlink(1, MAIL);
+      await it.link(1, MAIL, 'email');
+    },
+  ],
+  ['of another kind', () => it.changeKind(MAIL, 'chat_a')],
+] as const)('a channel %s is reminded from the first interval on', async (_, change) => {
+  await failFor(90 * MINUTE);
+  expect(await reminded()).toHaveLength(1);
+  await change();
+  await periods(1, 'degraded');
+  await failFor(HOUR - PERIOD);
+  expect(await reminded()).toHaveLength(1);
+  await failFor(2 * PERIOD);
+  const sent = await reminded();
+  expect(sent.map(({ alert }) => alert.reminder?.number)).toEqual([1, 1]);
+  expect(new Set(sent.map(({ uid }) => uid)).size).toBe(2);
 });
 
 test.each(['answer', 'all'] as const)(

@@ -119,12 +119,12 @@ export class Reminders {
     });
   }
 
-  /** The announced alert with the present facts; null: the monitor was removed. */
+  /** The announced alert with the present facts; null: there are none, or the monitor was removed. */
   #alertOf({ monitorId, announced, incident, since, number }: DueReminder): Alert | null {
     const { states, monitors, clock, slotClock, electable } = this.#parts;
     const state = states.get(monitorId);
     const monitor = monitors.get(monitorId);
-    if (state === undefined || monitor === undefined) return null;
+    if (state === undefined || monitor === undefined || state.status === 'unknown') return null;
     const declared = monitor.regions === null ? null : regionSet(monitor.regions);
     const electorate = electorateOf(declared, electable(), state.entered);
     const now = clock.monotonic() + slotClock.jumpedMs;

@@ -61,7 +61,7 @@ test('the dead deliveries of a channel are found without its delivered ones', as
   }
 });
 
-test('the search for reminders reads only the alerts that are open', async () => {
+test('the search for reminders reads only the alerts that are open, and no ended deliveries', async () => {
   const parts = await configuredStore(statements.workers);
   onTestFinished(() => parts.dispose());
   statements.clear();
@@ -78,6 +78,11 @@ test('the search for reminders reads only the alerts that are open', async () =>
     const [first, ...others] = plan;
     expect(first).toContain('l USING INDEX links_alerted');
     expect(others.filter((detail) => detail.startsWith('SCAN '))).toEqual([]);
+    expect(others).toContainEqual(
+      expect.stringMatching(/^SEARCH t USING PRIMARY KEY \(notification_id=\? AND incident=\?\)/),
+    );
+    const ofDeliveries = others.filter((detail) => /^SEARCH d /.test(detail));
+    expect(ofDeliveries).toEqual([expect.stringContaining('INDEX deliveries_pending ')]);
   }
 });
 

@@ -28,8 +28,9 @@ export type ReminderPlace = Pick<DueReminder, 'monitorId' | 'notificationId'>;
 
 /**
  * The reminders of a shard that are due, ordered by monitor and channel. The first is due `remind_every` after the
- * first alert of the incident, and each further one after twice the time before, at most a day. None is due while an
- * alert of the monitor still waits for the channel, or while the channel is stopped.
+ * last alert of the incident that may have reached the channel, or after the beginning of the incident if none did.
+ * Each further one is due after twice the time before, at most a day. None is due while an alert of the monitor still
+ * waits for the channel, or while the channel is stopped.
  *
  * @param search.exceptKinds kinds of channel that get no reminders
  * @param search.after       only reminders after this one; null: from the first one on
@@ -55,6 +56,7 @@ export async function dueReminders(
     JOIN incidents i ON i.monitor_id = l.monitor_id AND i.closed_at IS NULL
     LEFT JOIN reminders r ON r.monitor_id = l.monitor_id AND r.notification_id = l.notification_id
       AND r.incident = l.incident
+    LEFT JOIN delivery_threads t ON t.notification_id = l.notification_id AND t.incident = l.incident
     WHERE l.announced <> 'active' AND l.incident IS NOT NULL AND ${inShard('l.monitor_id', shard)}
       AND (l.monitor_id, l.notification_id) > (${monitorId}, ${notificationId})
       AND n.remind_every_ms IS NOT NULL AND n.stopped_at IS NULL
@@ -64,9 +66,7 @@ export async function dueReminders(
         WHEN coalesce(r.number, 0) >= ${LONGEST_AFTER} THEN ${LONGEST_MS}
         WHEN n.remind_every_ms << CAST(coalesce(r.number, 0) AS INT) > ${LONGEST_MS} THEN ${LONGEST_MS}
         ELSE n.remind_every_ms << CAST(coalesce(r.number, 0) AS INT) END
-        <= ${wholeMs(search.now)} - coalesce(r.at, (SELECT min(d.created_at) FROM deliveries d
-          WHERE d.monitor_id = l.monitor_id AND d.notification_id = l.notification_id
-            AND d.incident = l.incident), i.opened_at)
+        <= ${wholeMs(search.now)} - coalesce(r.at, t.at, i.opened_at)
       AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.state = 'pending'
         AND d.notification_id = l.notification_id AND d.monitor_id = l.monitor_id)
     ORDER BY l.monitor_id, l.notification_id LIMIT ${limit}`.execute(work);

@@ -165,22 +165,25 @@ export async function insertLinks(
   }
 }
 
-/** @param monitorIds at most as many ids as one chunk of {@link linksOfChannel} has */
+/**
+ * Removes the links and the numbers of their reminders.
+ *
+ * @param monitorIds at most as many ids as one chunk of {@link linksOfChannel} has
+ */
 export async function removeLinks(
   tx: Transaction,
   notificationId: number,
   monitorIds: readonly number[],
 ): Promise<void> {
-  await tx.runEach(
-    'DELETE FROM links WHERE monitor_id = ? AND notification_id = ?',
-    monitorIds.map((id) => [id, notificationId]),
-  );
+  const links = monitorIds.map((id) => [id, notificationId]);
+  await tx.runEach('DELETE FROM links WHERE monitor_id = ? AND notification_id = ?', links);
+  await tx.runEach('DELETE FROM reminders WHERE monitor_id = ? AND notification_id = ?', links);
 }
 
 /**
  * Resets the links of a channel whose kind has changed, as if the channel had received no
  * alert. Also removes the channel's threads of all incidents about which it may still receive
- * alerts, because the code of the former kind wrote these threads.
+ * alerts, because the code of the former kind wrote these threads. Reminders are counted from 1 again.
  */
 export async function resetLinks(
   { db }: Transaction,
@@ -192,6 +195,7 @@ export async function resetLinks(
         WHERE notification_id = ${notificationId} AND state = 'pending' AND incident IS NOT NULL)`.execute(
     db,
   );
+  await db.deleteFrom('reminders').where('notification_id', '=', notificationId).execute();
   await db
     .updateTable('links')
     .set({ version, announced: 'active', incident: null })
