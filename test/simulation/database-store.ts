@@ -2,12 +2,15 @@ import { appendChanges, changesAfter } from '@svc/coordinator/store/declaration/
 import { Secrets } from '@svc/coordinator/store/declaration/secrets.ts';
 import { loadWindows } from '@svc/coordinator/store/incidents/maintenance-windows.ts';
 import { createRecordingStore, type RecordingStore } from '@svc/coordinator/store/results/recording-store.ts';
+import { numbersFor, type RegionNumbers } from '@svc/coordinator/store/results/region-numbers.ts';
 import type { SqlValue, Store } from '@svc/coordinator/store/store.ts';
 import type { LiveWindow, Windows } from '@svc/coordinator/verdict/maintenance-window.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
+import { ONLY_SHARD } from '@svc/coordinator/verdict/shard.ts';
 import type { Link } from '@svc/coordinator/verdict/state.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { WORLD_REGIONS } from './own-regions.ts';
 import type { Remains, WorldStore } from './store.ts';
 
 /** A store of worlds in the real database, for one world after the other. */
@@ -16,15 +19,16 @@ export class DatabaseWorldStore implements WorldStore {
   readonly #store: Store;
   readonly #database: TestDatabase;
 
-  private constructor(store: Store, database: TestDatabase) {
+  private constructor(store: Store, database: TestDatabase, numbers: RegionNumbers) {
     this.#store = store;
     this.#database = database;
-    this.recording = createRecordingStore(store, new Secrets(Buffer.alloc(32, 1)));
+    this.recording = createRecordingStore(store, new Secrets(Buffer.alloc(32, 1)), ONLY_SHARD, numbers);
   }
 
   static async open(): Promise<DatabaseWorldStore> {
     const database = await testDatabase();
-    return new DatabaseWorldStore(await database.open(), database);
+    const store = await database.open();
+    return new DatabaseWorldStore(store, database, await numbersFor(store, WORLD_REGIONS));
   }
 
   /** The store, for reading what was recorded. */

@@ -17,6 +17,7 @@ export function newDelivery(changes: Partial<QueuedDelivery> = {}): QueuedDelive
     hasNewer: false,
     hasNewerOfIncident: false,
     isAnnounced: false,
+    isOpen: false,
     thread: null,
     groupUid: null,
     dueAt: 0,

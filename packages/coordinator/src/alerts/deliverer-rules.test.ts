@@ -315,8 +315,42 @@ test('a clock that is set forward by days does not shorten the schedule', async 
   expect(sent.at(-1)?.alert.delayedMs).toBe(9 * 15 * MINUTE);
 });
 
+/** The incident that the alerts of {@link queue} are about has a row, as it has in the service. */
+async function openIncident(monitorId: number): Promise<void> {
+  const { incident } = alertAbout(monitorId, 'error');
+  await parts.store.transaction((tx) =>
+    tx.runEach('INSERT INTO incidents (key, workspace_id, monitor_id, opened_at) VALUES (?, 1, ?, 0)', [
+      [incident, monitorId],
+    ]),
+  );
+}
+
+test('a notice behind an old SMS does not take its place, as the end of the incident does', async () => {
+  const id = await channel('sms');
+  await openIncident(1);
+  answer = () => DOWN;
+  await queue(id, 1, 'error');
+  await arrived(1);
+  await expect.poll(() => deliverer.sending).toBe(0);
+  const notice = { title: 'Data is back: Shop', lines: [], facts: [] };
+  const alert = alertAbout(1, 'degraded', { incident: 'a notice', notice });
+  await queueAlerts(parts.store, parts.clock, deliverer, [{ notificationId: id, monitorId: 1, alert }]);
+  answer = () => OK;
+  parts.clock.advance(120 * MINUTE);
+  await stored(['delivered', 'delivered']);
+});
+
+test('a reminder that waited is left out when its alert is not open any more', async () => {
+  const id = await channel('chat_a');
+  const alert = alertAbout(1, 'error', { reminder: { number: 1, lastsMs: MINUTE } });
+  await queueAlerts(parts.store, parts.clock, deliverer, [{ notificationId: id, monitorId: 1, alert }]);
+  await stored(['superseded']);
+  expect(sent).toEqual([]);
+});
+
 test('after a kill between a send and its record, an SMS hours later has the end of the incident', async () => {
   const id = await channel('sms');
+  await openIncident(1);
   const held = Promise.withResolvers<SendResult>();
   answer = () => held.promise;
   await queue(id, 1, 'error');

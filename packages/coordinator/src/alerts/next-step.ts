@@ -87,6 +87,8 @@ const SUPERSEDED = {
   newer: 'a newer alert of the incident took its place',
   old: 'it waited for more than an hour, and a newer alert followed',
   'never-announced': 'the channel has had no alert of the incident',
+  over: 'the incident is over or acknowledged, or the channel is no longer told of it',
+  'not-human': 'channels of this kind get no notices',
 } as const;
 
 /**
@@ -111,7 +113,9 @@ export function leftOutStep(
   if (alert === null || channel.facts === null) return null;
   const { status } = alert;
   const isReminder = alert.reminder !== undefined;
-  const waiting = { ...delivery, status, isReminder, isReplayed, ageMs: moment.ageMs };
+  // A message of svc about itself has no facts, and goes to every kind.
+  const isNotice = alert.notice?.facts !== undefined;
+  const waiting = { ...delivery, status, isReminder, isNotice, isReplayed, ageMs: moment.ageMs };
   const superseded = supersededBy(waiting, channel.facts);
   if (superseded === null) return null;
   const mayHaveArrived = superseded !== 'never-announced' && id <= moment.lastIdBefore;

@@ -7,21 +7,26 @@ const ALERT: WaitingAlert = {
   hasNewer: false,
   hasNewerOfIncident: false,
   isAnnounced: false,
+  isOpen: false,
   isReminder: false,
+  isNotice: false,
   isReplayed: false,
 };
 const ENDED = { status: 'recovered', isAnnounced: false } as const;
 const BEHIND = { hasNewer: true, hasNewerOfIncident: true } as const;
-const CHAT = { closesIncidents: false, dropsOld: false };
-const INCIDENTS = { closesIncidents: true, dropsOld: false };
-const SMS = { closesIncidents: false, dropsOld: true };
+const CHAT = { closesIncidents: false, dropsOld: false, isHuman: true };
+const INCIDENTS = { closesIncidents: true, dropsOld: false, isHuman: false };
+const SMS = { closesIncidents: false, dropsOld: true, isHuman: true };
 
 test.each([
   ['the first alert of an incident is sent', {}, CHAT, null],
   ['a chat gets every alert, also those with a successor', BEHIND, CHAT, null],
   ['a kind that keeps incidents open gets the newest of each', BEHIND, INCIDENTS, 'newer'],
   ['a recovery behind a reminder takes its place', { ...BEHIND, isReminder: true }, CHAT, 'newer'],
-  ['a reminder without a successor is sent', { isReminder: true }, CHAT, null],
+  ['a reminder without a successor is sent', { isReminder: true, isOpen: true }, CHAT, null],
+  ['a reminder of what is over or acknowledged is left out', { isReminder: true }, CHAT, 'over'],
+  ['a notice is sent to people', { isNotice: true }, CHAT, null],
+  ['a notice that waited while the kind was changed is left out', { isNotice: true }, INCIDENTS, 'not-human'],
   ['another incident behind it changes nothing', { hasNewer: true }, INCIDENTS, null],
   ['an SMS of an hour ago with a successor is left out', { ...BEHIND, ageMs: OLD_MS + 1 }, SMS, 'old'],
   ['one without a successor is sent', { ageMs: OLD_MS + 1 }, SMS, null],

@@ -11,20 +11,28 @@ export type WaitingAlert = {
   readonly status: AlertStatus;
   /** Time since the alert was queued, ms. */
   readonly ageMs: number;
-  /** Whether a younger alert of the same monitor waits behind this alert. */
+  /** Whether a younger alert of the same monitor waits behind this alert. A notice is no alert. */
   readonly hasNewer: boolean;
   /** Whether a younger alert of the same incident waits behind this alert. */
   readonly hasNewerOfIncident: boolean;
   /** Whether the receiver has, or may have, an earlier alert of the incident. */
   readonly isAnnounced: boolean;
+  /** Whether the receiver has been told that the incident is open, and nobody has acknowledged it. */
+  readonly isOpen: boolean;
   /** Whether the alert repeats an earlier one, see `Alert.reminder`. */
   readonly isReminder: boolean;
+  /** Whether it is a notice about a monitor, see `Alert.notice`. */
+  readonly isNotice: boolean;
   /** Whether a person requested that the alert be sent again. */
   readonly isReplayed: boolean;
 };
 
 /** The attributes of the channel's kind, as in `ChannelFacts`. */
-export type Folding = { readonly closesIncidents: boolean; readonly dropsOld: boolean };
+export type Folding = {
+  readonly closesIncidents: boolean;
+  readonly dropsOld: boolean;
+  readonly isHuman: boolean;
+};
 
 /**
  * Why an alert is left out.
@@ -33,13 +41,17 @@ export type Folding = { readonly closesIncidents: boolean; readonly dropsOld: bo
  *   each incident, and a newer alert of the incident waits behind the alert.
  * - `old`: the alert waited so long that a newer alert behind it is more useful.
  * - `never-announced`: the alert ends an incident that was never announced to the receiver.
+ * - `over`: the alert is a reminder, and the incident is over, acknowledged, or no longer told to this receiver.
+ * - `not-human`: the alert is a notice, and the kind of the channel was changed to one that gets no notices.
  */
-export type Superseded = 'newer' | 'old' | 'never-announced';
+export type Superseded = 'newer' | 'old' | 'never-announced' | 'over' | 'not-human';
 
 /** Why an alert is left out; null: it is sent. */
 export function supersededBy(alert: WaitingAlert, kind: Folding): Superseded | null {
   if (alert.isReplayed) return null;
+  if (alert.isNotice && !kind.isHuman) return 'not-human';
   if ((kind.closesIncidents || alert.isReminder) && alert.hasNewerOfIncident) return 'newer';
+  if (alert.isReminder && !alert.isOpen) return 'over';
   if (kind.dropsOld && alert.hasNewer && alert.ageMs > OLD_MS) return 'old';
   if (alert.status === 'recovered' && !alert.isAnnounced) return 'never-announced';
   return null;

@@ -81,9 +81,11 @@ test('a delivery to a removed channel is left out, and the others are queued und
     createdAt: 1_000,
     replayedAt: null,
     newestId: outcomes[2]?.id,
-    hasNewer: true,
+    // No incident has its key.
+    hasNewer: false,
     hasNewerOfIncident: true,
     isAnnounced: false,
+    isOpen: false,
     thread: null,
     groupUid: null,
     dueAt: 0,

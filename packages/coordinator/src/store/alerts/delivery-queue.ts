@@ -41,12 +41,14 @@ export type QueuedDelivery = DeliveryPair & {
   replayedAt: number | null;
   /** Id of the youngest pending delivery of the pair; this delivery's own id if no younger delivery waits. */
   newestId: number;
-  /** Whether a younger delivery of the pair waits behind this delivery. */
+  /** Whether a younger delivery of the pair waits behind this delivery, and is about an incident. A notice is not. */
   hasNewer: boolean;
   /** Whether a younger delivery of the pair and the same incident waits behind this delivery. */
   hasNewerOfIncident: boolean;
   /** Whether the channel has, or may have, received an earlier alert of the incident. */
   isAnnounced: boolean;
+  /** Whether the link has the incident as its open alert, and the monitor's open incident is not acknowledged. */
+  isOpen: boolean;
   /** What the channel's code stored for the incident, such as a message's id; null: nothing. */
   thread: string | null;
   /** Id of the grouped message in which the delivery may have arrived; null: it was in no grouped message. */
@@ -241,8 +243,10 @@ type HeadRow = {
   created_at: number;
   replayed_at: number | null;
   newest_id: number;
+  has_newer: Flag;
   has_newer_of_incident: Flag;
   is_announced: Flag;
+  is_open: Flag;
   thread: string | null;
   group_uid: string | null;
   due_at: number;
@@ -254,9 +258,14 @@ function selectHeads(where: RawBuilder<unknown>, order: RawBuilder<unknown>, lim
       d.due_at,
       (SELECT max(n.id) FROM deliveries n WHERE n.state = 'pending'
         AND n.notification_id = d.notification_id AND n.monitor_id = d.monitor_id) AS newest_id,
+      EXISTS (SELECT 1 FROM deliveries n JOIN incidents i ON i.key = n.incident WHERE n.state = 'pending' AND n.id > d.id
+        AND n.notification_id = d.notification_id AND n.monitor_id = d.monitor_id) AS has_newer,
       EXISTS (SELECT 1 FROM deliveries n WHERE n.state = 'pending' AND n.id > d.id
         AND n.notification_id = d.notification_id AND n.monitor_id = d.monitor_id
         AND n.incident = d.incident) AS has_newer_of_incident,
+      EXISTS (SELECT 1 FROM links l JOIN incidents i ON i.monitor_id = l.monitor_id
+        WHERE l.monitor_id = d.monitor_id AND l.notification_id = d.notification_id AND l.incident = d.incident
+          AND l.announced <> 'active' AND i.closed_at IS NULL AND i.acknowledged_at IS NULL) AS is_open,
       t.incident IS NOT NULL AS is_announced, t.thread
     FROM deliveries d
     LEFT JOIN delivery_threads t ON t.notification_id = d.notification_id AND t.incident = d.incident
@@ -275,9 +284,10 @@ function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
     createdAt: row.created_at,
     replayedAt: row.replayed_at,
     newestId: row.newest_id,
-    hasNewer: row.newest_id > row.id,
+    hasNewer: Boolean(row.has_newer),
     hasNewerOfIncident: Boolean(row.has_newer_of_incident),
     isAnnounced: Boolean(row.is_announced),
+    isOpen: Boolean(row.is_open),
     thread: row.thread,
     groupUid: row.group_uid,
     dueAt: row.due_at,
