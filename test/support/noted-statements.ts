@@ -8,7 +8,11 @@ import { STORE_IN_PROCESS } from './store-in-process.ts';
 export type NotedStatement = { readonly text: string; readonly parameters: readonly unknown[] };
 
 /** Indexes of large tables that have an entry only for rows which wait or last. */
-const SMALL_INDEXES: ReadonlySet<string> = new Set(['deliveries_due', 'region_absences_lasting']);
+const SMALL_INDEXES: ReadonlySet<string> = new Set([
+  'deliveries_due',
+  'incidents_open',
+  'region_absences_lasting',
+]);
 
 /** Notes the statements that a store runs, for tests of how the database carries them out. */
 export class NotedStatements {

@@ -202,6 +202,7 @@ export async function updatesOf(
       .selectFrom('incident_updates')
       .selectAll()
       .where('incident_id', 'in', some)
+      .orderBy('incident_id')
       .orderBy('id')
       .execute();
     for (const row of rows) {
