@@ -591,8 +591,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a region counts before it was given a slot',
     file: 'verdict/status.ts',
-    from: '& hadAgent & entered;',
-    to: '& hadAgent;',
+    from: 'return intersection(intersection(declared ?? hadAgent, hadAgent), entered);',
+    to: 'return intersection(declared ?? hadAgent, hadAgent);',
   },
   {
     name: 'after a start slots are decided while what was reported meanwhile is half read',
