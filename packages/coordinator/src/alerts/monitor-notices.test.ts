@@ -648,7 +648,7 @@ test('in any course of silences, missing data is told once, when it is due, and 
         }
         const expected: string[] = [];
         const open = new Set<number>();
-        /** When svc itself, or most monitors, last had no data while one of them was to be told of. */
+        /** When svc itself, or most monitors, last had no data. */
         let troubleAt = it.clock.wall();
         await periods(1, ALL, ids);
         for (const { periods: count, silent, event } of steps) {
@@ -658,7 +658,7 @@ test('in any course of silences, missing data is told once, when it is due, and 
             const now = it.clock.wall();
             const without = ids.filter((id) => it.status(id) === 'unknown');
             const lasted = (id: number) => now - (it.states.get(id)?.since ?? 0);
-            if (without.length > 1 && without.some((id) => lasted(id) > 3 * PERIOD)) troubleAt = now;
+            if (without.length > 1) troubleAt = now;
             const rows = await it.rows<{ id: number }>(
               'SELECT monitor_id AS id FROM monitor_notices ORDER BY monitor_id',
             );

@@ -152,20 +152,19 @@ export class MonitorNotices {
   }
 
   /**
-   * Notes the workspaces most of whose monitors have no data now. The store is asked only
-   * about workspaces with a monitor that has had none for long, and about which nobody was told.
+   * Notes the workspaces most of whose monitors have no data now. The store is asked
+   * only about workspaces with a monitor that has none, and about which nobody was told.
    */
   async #findSilence(open: ReadonlyMap<number, readonly StoredNotice[]>): Promise<void> {
-    const { store, states, monitors, slotClock, regionAfterMs } = this.#parts;
-    const moment = { slotNow: slotClock.now(), regionAfterMs };
+    const { store, states, monitors, slotClock } = this.#parts;
+    const now = slotClock.now();
     const asked = new Set<number>();
-    for (const state of states.values()) {
-      if (state.status !== 'unknown' || !mayBegin(state, monitors, moment)) continue;
-      if (open.get(state.id)?.some(({ region }) => region === null)) continue;
-      const monitor = monitors.get(state.id);
-      if (monitor !== undefined) asked.add(monitor.workspaceId);
+    for (const { id, status } of states.values()) {
+      if (status !== 'unknown' || open.get(id)?.some(({ region }) => region === null)) continue;
+      const monitor = monitors.get(id);
+      if (monitor?.active === true) asked.add(monitor.workspaceId);
     }
-    for (const id of await silentWorkspaces(store, asked)) this.#silentAt.set(id, moment.slotNow);
+    for (const id of await silentWorkspaces(store, asked)) this.#silentAt.set(id, now);
   }
 
   #changesDue(open: ReadonlyMap<number, readonly StoredNotice[]>): DueChange[] {
