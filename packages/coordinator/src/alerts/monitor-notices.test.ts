@@ -4,12 +4,12 @@ import type { Region } from '@svc/shared/regions.ts';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../../test/support/configured-store.ts';
+import { type Loss, lossyStore } from '../../../../test/support/coordinator/lossy-store.ts';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { TEST_IDS } from '../../../../test/support/test-ids.ts';
 import { electableRegions } from '../checks/batch-evaluation.ts';
 import { Secrets } from '../store/declaration/secrets.ts';
-import { StoreError } from '../store/errors.ts';
-import type { Store, Transaction } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
 import { ONLY_SHARD } from '../verdict/shard.ts';
 import { newState } from '../verdict/state.ts';
@@ -31,7 +31,7 @@ const PAGER = 13;
 let it: Recording;
 let notices: MonitorNotices;
 /** What happens to the next transactions of the watch: its answer, or the whole transaction, is lost. */
-let lost: ('answer' | 'all')[];
+let lost: Loss[];
 /** How often the store was asked whether most monitors of a workspace have no data. */
 let asked: number;
 
@@ -61,7 +61,7 @@ const declare = (id: number, changes: Partial<LiveMonitor> = {}) =>
 function watch(): void {
   notices = new MonitorNotices({
     shard: ONLY_SHARD,
-    store: lossy(it.store),
+    store: counted(it.store),
     secrets: new Secrets(Buffer.alloc(32, 1)),
     ids: TEST_IDS,
     states: it.states,
@@ -77,26 +77,16 @@ function watch(): void {
   notices.start();
 }
 
-function lossy(store: Store): Store {
-  return {
-    read: store.read,
-    work: store.work.withPlugin({
-      transformQuery({ node }) {
-        if (node.kind === 'RawNode') asked += 1;
-        return node;
-      },
-      transformResult: async ({ result }) => result,
-    }),
-    async transaction(work) {
-      const loss = lost.shift();
-      if (loss === 'all') throw new StoreError('store-busy', 'lost');
-      const unheard = (tx: Transaction) =>
-        work({ db: tx.db, runEach: tx.runEach.bind(tx), query: tx.query.bind(tx), onCommit: () => {} });
-      const done = await store.transaction(loss === 'answer' ? unheard : work);
-      if (loss === 'answer') throw new StoreError('store-unanswered', 'lost');
-      return done;
+/** Counts the statements in SQL of the watch: they ask about workspaces. */
+function counted(store: Store): Store {
+  const work = store.work.withPlugin({
+    transformQuery({ node }) {
+      if (node.kind === 'RawNode') asked += 1;
+      return node;
     },
-  } as Store;
+    transformResult: async ({ result }) => result,
+  });
+  return { ...lossyStore(store, () => lost.shift()), work };
 }
 
 /** Ends without stopping anything in order, and starts again from the database. */

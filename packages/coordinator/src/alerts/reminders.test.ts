@@ -3,11 +3,11 @@ import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../../../test/support/configured-store.ts';
+import { type Loss, lossyStore } from '../../../../test/support/coordinator/lossy-store.ts';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { TEST_IDS } from '../../../../test/support/test-ids.ts';
 import { electableRegions } from '../checks/batch-evaluation.ts';
 import { Secrets } from '../store/declaration/secrets.ts';
-import { StoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 import { ONLY_SHARD } from '../verdict/shard.ts';
 import { contentOf, plainText } from './content.ts';
@@ -27,7 +27,7 @@ const PAGER = 13;
 let it: Recording;
 let reminders: Reminders;
 /** What happens to the next transactions of reminders: their answer, or the whole transaction, is lost. */
-let lost: ('answer' | 'all')[];
+let lost: Loss[];
 
 beforeEach(async () => {
   it = await Recording.open();
@@ -55,7 +55,7 @@ async function remindEvery(ms: number | null, ...channels: readonly number[]): P
 function start(store: Store = it.store): Reminders {
   reminders = new Reminders({
     shard: ONLY_SHARD,
-    store: lossy(store),
+    store: lossyStore(store, () => lost.shift()),
     secrets: new Secrets(Buffer.alloc(32, 1)),
     ids: TEST_IDS,
     states: it.states,
@@ -69,22 +69,6 @@ function start(store: Store = it.store): Reminders {
   });
   reminders.start();
   return reminders;
-}
-
-function lossy(store: Store): Store {
-  return {
-    read: store.read,
-    work: store.work,
-    async transaction(work) {
-      const loss = lost.shift();
-      if (loss === 'all') throw new StoreError('store-busy', 'lost');
-      const done = await store.transaction(
-        loss === 'answer' ? (tx) => work({ ...tx, onCommit: () => {} }) : work,
-      );
-      if (loss === 'answer') throw new StoreError('store-unanswered', 'lost');
-      return done;
-    },
-  } as Store;
 }
 
 /** Ends without stopping anything in order, and starts again from the database. */

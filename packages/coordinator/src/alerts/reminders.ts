@@ -15,10 +15,10 @@ import type { Store } from '../store/store.ts';
 import { alertOf as alertOfStatus } from '../verdict/announcing.ts';
 import type { DerivedIds } from '../verdict/derived-ids.ts';
 import type { LiveMonitors } from '../verdict/monitor.ts';
-import { type RegionSet, regionSet } from '../verdict/region-set.ts';
+import type { RegionSet } from '../verdict/region-set.ts';
 import type { Shard } from '../verdict/shard.ts';
 import type { States } from '../verdict/state.ts';
-import { electorateOf, isCounted } from '../verdict/status.ts';
+import { countedVotes } from '../verdict/verdicts.ts';
 import { closesIncidents } from './registry.ts';
 
 const LOOK_EVERY_MS = 30_000;
@@ -125,10 +125,8 @@ export class Reminders {
     const state = states.get(monitorId);
     const monitor = monitors.get(monitorId);
     if (state === undefined || monitor === undefined || state.status === 'unknown') return null;
-    const declared = monitor.regions === null ? null : regionSet(monitor.regions);
-    const electorate = electorateOf(declared, electable(), state.entered);
-    const now = clock.monotonic() + slotClock.jumpedMs;
-    const votes = state.votes.filter((vote) => isCounted(vote, electorate, now));
+    const moment = { electable: electable(), now: clock.monotonic() + slotClock.jumpedMs };
+    const votes = countedVotes(moment, state, monitor);
     const { reason } = state;
     const at = state.status === announced ? state.since : since;
     const alert = alertOfStatus({ monitor, status: announced, votes, at, reason, incident, since });

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type LedShard, nextShardStep } from './balance.ts';
+import { type LeasedShard, nextShardStep } from './balance.ts';
 
 const FREE = '';
 
 /** Shards that these coordinators lead. */
-const ledBy = (...coordinators: string[]): LedShard[] =>
+const ledBy = (...coordinators: string[]): LeasedShard[] =>
   coordinators.map((coordinator, id) => ({
     id,
     coordinator,
     isFree: coordinator === FREE,
   }));
 
-test.each<[string, LedShard[], string[], { take: number[]; resign: number | null }]>([
+test.each<[string, LeasedShard[], string[], { take: number[]; resign: number | null }]>([
   ['the only coordinator takes all', ledBy(FREE, FREE, FREE), [], { take: [0, 1, 2], resign: null }],
   ['of two that start, each takes half', ledBy(FREE, FREE), ['b'], { take: [0], resign: null }],
   ['what another one leads stays there', ledBy('b', 'b'), ['b'], { take: [], resign: null }],
@@ -26,7 +26,7 @@ test.each<[string, LedShard[], string[], { take: number[]; resign: number | null
 });
 
 /** Lets the coordinators look in turn until none does anything more. Returns the number of shards of each. */
-function settled(shards: LedShard[], living: readonly string[]): number[] {
+function settled(shards: LeasedShard[], living: readonly string[]): number[] {
   for (let still = 0, turn = 0; still < living.length; turn += 1) {
     expect(turn).toBeLessThan(1_000);
     const own = living[turn % living.length] as string;

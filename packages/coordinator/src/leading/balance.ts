@@ -1,7 +1,7 @@
 import type { ShardState } from '../store/shards.ts';
 
 /** A shard, the coordinator that took its lease last, and whether the lease is free. */
-export type LedShard = Pick<ShardState, 'id' | 'coordinator' | 'isFree'>;
+export type LeasedShard = Pick<ShardState, 'id' | 'coordinator' | 'isFree'>;
 
 /** What a coordinator does next: the free shards that it takes, and the shard that it gives up. */
 export type ShardStep = { readonly take: readonly number[]; readonly resign: number | null };
@@ -17,7 +17,7 @@ export type ShardStep = { readonly take: readonly number[]; readonly resign: num
  * @param own the id of the coordinator
  */
 export function nextShardStep(
-  shards: readonly LedShard[],
+  shards: readonly LeasedShard[],
   living: readonly string[],
   own: string,
 ): ShardStep {

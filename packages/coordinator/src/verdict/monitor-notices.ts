@@ -1,8 +1,9 @@
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from './monitor.ts';
-import { hasRegion, type RegionSet, regionSet } from './region-set.ts';
+import { hasRegion, type RegionSet } from './region-set.ts';
 import type { MonitorState } from './state.ts';
-import { electorateOf, freshForMs, isCounted, type Vote } from './status.ts';
+import { freshForMs, type Vote } from './status.ts';
+import { countedVotes, electorateFor } from './verdicts.ts';
 
 /*
  * Notices tell people about a monitor where no alert does: a region fails alone, or there is no data. They change
@@ -95,13 +96,14 @@ export function noticeChanges<N extends MonitorNotice>(
   const withoutData = dueWithoutData(state, monitor, moment);
   // In an outage of svc itself, this is so for each monitor.
   if (state.status === 'unknown' && withoutData.length === 0 && open.length === 0) return [];
-  const declared = monitor.regions === null ? null : regionSet(monitor.regions);
-  const electorate = electorateOf(declared, moment.electable, state.entered);
-  const votes = state.votes.filter((vote) => isCounted(vote, electorate, moment.now));
+  const votes = countedVotes(moment, state, monitor);
   const begun = [...withoutData, ...dueRegions(state, monitor, votes, moment)]
     .filter(({ region }) => !open.some((notice) => notice.region === region))
     .map((notice) => ({ is: 'begun', notice, votes }) as const);
-  const changes = [...open.flatMap((notice) => endOf(notice, state, electorate, votes)), ...begun];
+  const changes = [
+    ...open.flatMap((notice) => endOf(notice, state, electorateFor(moment, state, monitor), votes)),
+    ...begun,
+  ];
   return changes.length > 0 && moment.isHeld(state.id) ? [] : changes;
 }
 

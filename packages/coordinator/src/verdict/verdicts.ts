@@ -28,7 +28,7 @@ const NONE: readonly never[] = [];
  * decided.
  */
 export function electorateFor(
-  frame: Frame,
+  frame: Pick<Frame, 'electable'>,
   state: Readonly<MonitorState>,
   monitor: LiveMonitor,
   joining: RegionSet = NO_REGIONS,
@@ -38,7 +38,11 @@ export function electorateFor(
 }
 
 /** The votes that count now. */
-export function countedVotes(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMonitor): Vote[] {
+export function countedVotes(
+  frame: Pick<Frame, 'electable' | 'now'>,
+  state: Readonly<MonitorState>,
+  monitor: LiveMonitor,
+): Vote[] {
   const electorate = electorateFor(frame, state, monitor);
   return state.votes.filter((vote) => isCounted(vote, electorate, frame.now));
 }

@@ -27,6 +27,11 @@ export class RegionNumbers {
     }
   }
 
+  /** The regions of one's own that have a number, also those that were taken away. */
+  get own(): readonly Region[] {
+    return [...this.#numbers.keys()].slice(REGIONS.length);
+  }
+
   /** Null: the region has no number, so it has no results. */
   numberIn(region: Region): number | null {
     return this.#numbers.get(region) ?? null;
@@ -83,10 +88,10 @@ export async function numbersFor(store: Store, regions: readonly Region[]): Prom
  */
 export async function admitRegions(store: Store, regions: readonly OwnRegion[]): Promise<void> {
   const own = regions.map(({ id }) => id);
-  const known = await storedNames(store);
+  const known = await storedRegionNumbers(store);
   await refuseTakenAway(
     store,
-    [...known].filter((name) => !own.includes(name)),
+    known.own.filter((name) => !own.includes(name)),
   );
   await numbersFor(store, own);
 }
@@ -122,8 +127,3 @@ async function refuseTakenAway({ read }: Store, gone: readonly Region[]): Promis
 }
 
 const namedRegions = z.object({ regions: z.array(z.string()).nullish() });
-
-async function storedNames({ read }: Pick<Store, 'read'>): Promise<ReadonlySet<Region>> {
-  const rows = await read.selectFrom('own_regions').select('name').execute();
-  return new Set(rows.map(({ name }) => name));
-}
