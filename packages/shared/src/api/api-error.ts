@@ -5,8 +5,8 @@ import type { AnswerHeaders } from './exchange.ts';
 import { isProblemCode, type ProblemCode } from './problem-codes.ts';
 
 /**
- * The reasons why a request can fail: the API's own problems (`not-found`, `invalid`, …), and failures
- * without an answer of the API.
+ * The code of an {@link ApiError}: a problem that the API reported (`not-found`, `invalid`, …), or a failure
+ * that the client found itself.
  */
 export type ApiErrorCode = ProblemCode | keyof typeof API_CLIENT_CODES | 'bad-settings';
 
@@ -28,8 +28,8 @@ const problemDetail = z
   }));
 
 /**
- * A problem document of the API (RFC 9457). Its schema tolerates unknown members, so that answers of
- * other versions are understood.
+ * A problem document of the API (RFC 9457). The schema tolerates unknown, missing and malformed members other
+ * than `type`, so that answers of other versions are understood.
  */
 const problemDocument = z.looseObject({
   type: z.string(),
@@ -60,18 +60,21 @@ type Details = {
 };
 
 /**
- * A request to the API that did not succeed. The message names the method and the path, never the token or
- * the body.
+ * A request to the API that did not succeed, or an a client whose settings cannot be used. The client puts
+ * the method and the path into the message, and never the token or the body.
  */
 export class ApiError extends SvcError {
   declare readonly code: ApiErrorCode;
-  /** Method and path, as in `GET /v1/monitors/5`. */
+  /** Method and path, as in `GET /v1/monitors/5`; `svc API` when the settings of the client are bad. */
   readonly request: string;
-  /** The status and headers of the last answer; null: no answer came. */
+  /**
+   * The status and headers of the answer that is the error; null: the error is something else, such as a
+   * time-out.
+   */
   readonly answered: Answered | null;
-  /** The members of the body that are wrong, each with its fault. */
+  /** The faults of members of the body and of parameters, as the API lists them; empty when it lists none. */
   readonly errors: readonly ProblemDetail[];
-  /** The id under which the server's log has the request; null when the answer has no id. */
+  /** The id under which the server's log has the request; null: no answer named one. */
   readonly requestId: string | null;
 
   constructor(
@@ -97,7 +100,8 @@ export class ApiError extends SvcError {
  * Only a problem document of svc gets a code like `not-found`. A proxy's 404 page must never look like an
  * object that is gone.
  *
- * @param note text that is appended to the message of the answer
+ * @param note text that is appended to the message; it is left out when an answer below 500 is no problem
+ *   document
  */
 export function errorOfAnswer(request: string, answered: Answered, text: string, note = ''): ApiError {
   const problem = problemOf(text);
@@ -114,7 +118,9 @@ export function errorOfAnswer(request: string, answered: Answered, text: string,
   });
 }
 
-/** Makes the error for an answer that does not come from the API but from another program. */
+/**
+ * Makes the error for an answer that the API does not give, so that it probably comes from another program.
+ */
 export function foreignAnswer(request: string, answered: Answered): ApiError {
   const message = `the answer (${answered.status}, ${kindOf(answered)}) is not from the svc API: check the base URL and any proxy in front of it`;
   return new ApiError('not-the-api', message, { request, answered });

@@ -13,15 +13,18 @@ export function baseUrlProblem(text: string): string | null {
 }
 
 /**
- * Whether others can read a token on its way to this address: the address uses plain
- * HTTP and is not on this machine.
+ * Whether others can read a token on its way to this address: the address uses plain HTTP, and its host is
+ * not {@link isThisMachine}.
  */
 export function isReadableOnTheWay(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === 'http:' && !isThisMachine(hostname);
 }
 
-/** Whether a host name of a URL means this machine. */
+/**
+ * Whether a host name, as `URL` writes it, is `localhost`, in 127.0.0.0/8, or `[::1]`. Other names of this
+ * machine are not known.
+ */
 export function isThisMachine(hostname: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
 }

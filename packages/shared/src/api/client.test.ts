@@ -388,7 +388,7 @@ test('a request without a connection was certainly not carried out, and is tried
   await nowhere.close();
 });
 
-describe('the end', () => {
+describe('an abort or the deadline ends a request:', () => {
   test('a read is given up at once', async () => {
     script(() => {});
     const stop = new AbortController();
@@ -399,7 +399,7 @@ describe('the end', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('nothing is sent after it', async () => {
+  test('nothing is sent after an abort', async () => {
     const signal = AbortSignal.abort();
     for (const whenAborted of ['give-up', 'finish'] as const) {
       const error = await failure(client().put('/v1/monitors/5', {}, { signal, whenAborted }));
@@ -497,24 +497,27 @@ describe('the end', () => {
     expect((await got).code).toBe('timeout');
   });
 
-  test.each([-1, 0, 1])('it says the same when the timer of the attempt ends by %i ms later', async (ms) => {
-    script(() => {});
-    const timers: Clock = {
-      wall: () => clock.wall(),
-      monotonic: () => clock.monotonic(),
-      every: (intervalMs, task) => clock.every(intervalMs, task),
-      after: (delayMs, task) => clock.after(delayMs + (clock.pendingTimers === 0 ? 0 : ms), task),
-    };
-    const got = failure(client({ clock: timers }).get('/v1/monitors/5', { deadlineMs: 1_000 }));
-    await server.received(1);
-    clock.advance(999);
-    clock.advance(1);
-    const error = await got;
-    expect([error.code, error.message]).toEqual([
-      'timeout',
-      expect.stringContaining(`cannot get an answer from ${server.url}: no complete answer within 1 s`),
-    ]);
-  });
+  test.each([-1, 0, 1])(
+    'the error is the same when the timer of the attempt ends by %i ms later',
+    async (ms) => {
+      script(() => {});
+      const timers: Clock = {
+        wall: () => clock.wall(),
+        monotonic: () => clock.monotonic(),
+        every: (intervalMs, task) => clock.every(intervalMs, task),
+        after: (delayMs, task) => clock.after(delayMs + (clock.pendingTimers === 0 ? 0 : ms), task),
+      };
+      const got = failure(client({ clock: timers }).get('/v1/monitors/5', { deadlineMs: 1_000 }));
+      await server.received(1);
+      clock.advance(999);
+      clock.advance(1);
+      const error = await got;
+      expect([error.code, error.message]).toEqual([
+        'timeout',
+        expect.stringContaining(`cannot get an answer from ${server.url}: no complete answer within 1 s`),
+      ]);
+    },
+  );
 });
 
 describe('lists', () => {

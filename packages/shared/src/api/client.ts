@@ -82,10 +82,10 @@ export type ApiAnswer = {
   readonly headers: AnswerHeaders;
 };
 
-/** An object of a list. */
+/** An object of a list. Its id is decimal. */
 export type ListedObject = { readonly id: string; readonly [member: string]: unknown };
 
-/** One page of any list of the API. */
+/** One page of a list whose objects have decimal ids. */
 export const listPage = z.looseObject({
   data: z.array(z.looseObject({ id: z.string().regex(/^\d+$/) })),
   total: z.number().int(),
@@ -102,8 +102,8 @@ const STEPS_BACK = 100;
 /**
  * The client of the HTTP API: authentication, time limits, retries. Requests do not wait for each other.
  *
- * It retries 429, 500, 502, 503, 504, broken connections and time-outs. It retries a PATCH, or a POST without
- * an idempotency key, only when the server certainly did not carry out the request. Every error is an
+ * It retries 429, 500, 502, 503, 504, failed connections and time-outs. Without an idempotency key, it
+ * retries a POST or a PATCH only when the server certainly did not carry out the request. Every error is an
  * {@link ApiError}.
  */
 export class ApiClient {
@@ -153,8 +153,9 @@ export class ApiClient {
   }
 
   /**
-   * Lists all objects by ascending id and reads the pages on demand. An object that exists from the beginning
-   * to the end is listed exactly once, even when other objects are created or deleted meanwhile.
+   * Lists all objects that the query selects by ascending id, and reads the pages on demand. An object that
+   * exists from the beginning to the end is listed exactly once, even when other objects are created or
+   * deleted meanwhile.
    */
   async *list(
     path: string,
@@ -358,7 +359,7 @@ function isOwnFailure(result: ExchangeEnd): boolean {
   return result.kind === 'answered' && (result.headers.has('retry-after') || problemOf(result.text) !== null);
 }
 
-/** Whether the server may have carried out a request that ended with this failure. */
+/** Whether a request ended with a failure after which the server may nevertheless have carried it out. */
 function mayBeDone(result: ExchangeEnd): boolean {
   if (result.kind === 'unanswered') return result.mayHaveArrived;
   // Only svc's own 503 says that nothing was changed. A proxy also sends 503 when the

@@ -66,14 +66,17 @@ describe('the proxy of the environment', () => {
   );
 
   // The machine of the test may have no IPv6. A connection by a proxy would be seen nevertheless.
-  test.each(['[::1]', '[::ffff:127.1.2.3]'])('nor that of one at %s', async (host) => {
-    const proxy = await proxyOfAll();
-    await askedOf(`http://${host}:${await freePort()}/v1/monitors`);
-    expect(proxy.requests).toEqual([]);
-  });
+  test.each(['[::1]', '[::ffff:127.1.2.3]'])(
+    'never gets the token of an API on this machine: %s',
+    async (host) => {
+      const proxy = await proxyOfAll();
+      await askedOf(`http://${host}:${await freePort()}/v1/monitors`);
+      expect(proxy.requests).toEqual([]);
+    },
+  );
 
   test.each(['svc.example', '127.0.0.1.example', 'localhost.example', '128.0.0.1', '[::2]'])(
-    'is used for any other: %s',
+    'is used for an API on another machine: %s',
     async (host) => {
       const proxy = await proxyOfAll();
       expect(await askedOf(`http://${host}/v1/monitors`)).toMatchObject({ status: 200 });

@@ -37,7 +37,10 @@ export type ExchangeEnd =
       readonly cause?: unknown;
     };
 
-/** The headers of an answer. The values of a name that came several times are joined with commas. */
+/**
+ * The headers of an answer. When a name came several times, Node keeps the first value of some headers, such
+ * as `retry-after` and `location`. The values of other headers are joined with commas.
+ */
 export type AnswerHeaders = {
   get(name: string): string | null;
   has(name: string): boolean;
@@ -168,7 +171,7 @@ function headersOf({ headers }: IncomingMessage): AnswerHeaders {
   return { get: text, has: (name) => text(name) !== null };
 }
 
-/** Error codes of attempts that end before a connection exists. */
+/** Error codes that count as the end of an attempt before a connection existed. */
 const NOT_CONNECTED = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -185,7 +188,10 @@ const NOT_CONNECTED = new Set([
  */
 const NOT_TRUSTED = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO$)/;
 
-/** The message for an answer that breaks off. It replaces Node's "aborted" and "socket hang up". */
+/**
+ * The message for a connection that ends before the whole answer came. It replaces Node's "aborted" and
+ * "socket hang up".
+ */
 const CUT = 'the connection was cut before the answer was complete';
 
 function failureOf(cause: unknown): ExchangeEnd {
@@ -196,7 +202,10 @@ function failureOf(cause: unknown): ExchangeEnd {
   return { kind: 'unanswered', failure, mayHaveArrived: failure === 'broken', message, cause };
 }
 
-/** Makes OpenSSL's errors readable: they name source files over several lines and do not say what to do. */
+/**
+ * Puts a message on one line. OpenSSL's messages name source files over several lines, and do not say what to
+ * do.
+ */
 function readable(message: string): string {
   if (message.includes('wrong version number')) {
     return 'the server does not speak TLS on this port: if it serves plain HTTP, use http://';
@@ -218,9 +227,9 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\
 /**
  * Returns the agent for a server on this machine, or undefined for any other server.
  *
- * A proxy could not reach a server on this machine, and the proxy would see the token. Node uses the proxy of
- * the environment for loopback too, unless NO_PROXY names the host. Programs written in Go never use it for
- * loopback.
+ * A proxy on another machine cannot reach a server on this machine, and it would see the token of a plain
+ * request. Node uses the proxy of the environment for loopback too, unless NO_PROXY names the host. Programs
+ * written in Go never use it for loopback.
  */
 function directAgent({ protocol, hostname }: URL): http.Agent | undefined {
   if (!LOOPBACK.test(hostname)) return undefined;

@@ -18,10 +18,14 @@ export type OperationParts = {
 export class Operation {
   /**
    * Whether the server may have carried out the request without telling the client: an attempt is in
-   * progress, or an attempt ended without an answer. The client sets this member.
+   * progress, or an earlier one ended in a way that leaves this open, such as a time-out or an answer 502.
+   * The client sets this member.
    */
   mayBeDone = false;
-  /** Since when attempts have failed one after another, monotonic ms; null: the last attempt did not fail. */
+  /**
+   * Since when attempts have failed one after another, monotonic ms; null: no attempt has failed since the
+   * start or since the last answer 429.
+   */
   failingSince: number | null = null;
   readonly #clock: Clock;
   readonly #end = new AbortController();
@@ -57,8 +61,8 @@ export class Operation {
   }
 
   /**
-   * Whether the operation should end now, because its time is over, or because its caller aborted it and the
-   * server certainly did not carry out the request.
+   * Whether the operation should end now, because {@link signal} was aborted, or because its caller aborted
+   * it and the server certainly did not carry out the request.
    */
   get isToEnd(): boolean {
     return this.#end.signal.aborted || (this.#isAborted && !this.mayBeDone);
@@ -74,7 +78,7 @@ export class Operation {
     return this.#clock.monotonic() - this.#startedAt;
   }
 
-  /** Resolves after `ms`, or at once when the operation ends. */
+  /** Resolves after `ms`, or as soon as {@link signal} aborts. */
   wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {

@@ -1,12 +1,12 @@
 /** Decisions about retries, as pure functions. */
 
-/** Shortest and longest wait between attempts, ms. */
+/** Shortest and longest wait between attempts, ms. `Retry-After` can ask for a longer one. */
 export const SHORTEST_WAIT_MS = 250;
 export const LONGEST_WAIT_MS = 10_000;
 
 /**
- * The wait before the next attempt, ms. It doubles with each attempt, up to {@link LONGEST_WAIT_MS}. Half of
- * the wait is random, which spreads callers that failed together.
+ * The wait before the next attempt, ms. Its maximum doubles with each attempt, up to {@link LONGEST_WAIT_MS}.
+ * The wait is random between half of the maximum and the maximum, which spreads callers that failed together.
  *
  * @param attempts attempts made so far, >= 1
  * @param random uniform in [0, 1)
@@ -34,14 +34,14 @@ export function retryAfterOf(header: string | null, now: number, maximumMs: numb
 }
 
 export type RetryClass =
-  /** A success, or an error that another attempt would also get. */
+  /** A success, or an error that is not retried. */
   | 'final'
   /** The server refused the request without any effect, because it received too many requests. */
   | 'rate-limited'
   /** The server or the connection to it failed. */
   | 'failed';
 
-/** How a client goes on after an answer with this status. */
+/** What the client does after an answer with this status. */
 export function retryClassOf(status: number): RetryClass {
   if (status === 429) return 'rate-limited';
   return [500, 502, 503, 504].includes(status) ? 'failed' : 'final';

@@ -12,7 +12,8 @@ export type Closure = (typeof CLOSURES)[number];
 
 /**
  * Members of a message that groups the alerts of many monitors for people. The other members of the alert
- * come from the newest alert that has the worst status.
+ * come from the newest change with the worst status; a group of notices alone has those of a notice.
+ * `reminder` stays only if all alerts are reminders.
  */
 const group = z.object({
   /** Numbers of monitors, by the newest status of each monitor. */
@@ -34,7 +35,7 @@ const group = z.object({
       notice: z.string().optional(),
     }),
   ),
-  /** The members that all alerts of the group share. */
+  /** What all alerts of the group share. `host` is present only where the addresses differ. */
   shared: z.object({
     host: z.string().optional(),
     address: z.string().optional(),
@@ -66,8 +67,8 @@ export type PageMail = z.infer<typeof pageMail>;
 /**
  * Everything that a channel is given for one message, which usually is about one change of status. It is a
  * snapshot that is stored with the delivery, so that the alert can be sent after the monitor is deleted.
- * `statusCode`, `latency` and `errorMessage` come from the newest vote that supports the verdict. Each is
- * present when it applies.
+ * `statusCode`, `latency` and `errorMessage` of a change of status come from the newest vote that supports
+ * the verdict, those of a closure from the newest vote. Each is present when it applies.
  */
 export const alert = z.object({
   monitor: z.object({
@@ -83,28 +84,31 @@ export const alert = z.object({
   /** Latency of the check, ms. */
   latency: z.number().optional(),
   errorMessage: z.string().max(LIMITS.errorMessage).optional(),
-  /** Latency above which the monitor is degraded, ms; absent: it is never degraded. */
+  /** Latency above which the monitor is degraded, ms; absent: no latency makes it degraded. */
   degradedAt: z.number().optional(),
-  /** When the status changed, epoch ms. */
+  /** When the status changed, or the incident was closed without a recovery, epoch ms. */
   at: z.number().int(),
   /** When the incident began, epoch ms; absent when that is not known. */
   since: z.number().int().optional(),
-  /** The named reason of the verdict. */
+  /** The named reason of the verdict; of a closure, the same text as `closure`. */
   reason: z.string(),
   /**
    * Key of the incident: the same for every alert from the first error or degraded to the recovery, and
    * unique across installations.
    */
   incident: z.string(),
-  /** The last outcome of each region, and the slot of that outcome (epoch ms; absent: not known). */
+  /**
+   * The votes that counted: each region with its outcome, and the slot of that outcome (epoch ms; absent: not
+   * known).
+   */
   regions: z.array(
     z.object({ region: z.string(), outcome: z.enum(OUTCOMES), slot: z.number().int().optional() }),
   ),
   /** Why this alert closes an incident that did not recover; absent in every other alert. */
   closure: z.enum(CLOSURES).optional(),
   /**
-   * Present when the alert repeats an earlier one, because the incident is still open and nobody has acknowledged
-   * it: the number of the reminder, from 1, and how long the incident has lasted, ms.
+   * Present when the alert repeats an earlier one, because the incident is still open and not acknowledged:
+   * the number of the reminder, from 1, and how long the incident has lasted, ms.
    */
   reminder: z.object({ number: z.number().int(), lastsMs: z.number() }).optional(),
   /** Whether this is a test that a person sent. A test belongs to no incident. */
@@ -115,9 +119,8 @@ export const alert = z.object({
    */
   delayedMs: z.number().optional(),
   /**
-   * The text of a message that announces no change of a status. Absent in every
-   * other alert. A message of svc about itself has `lines`, and its monitor has
-   * id 0, which no real monitor has. A notice about a monitor has `facts`.
+   * The text of a notice; absent in every other alert. A notice of svc about itself has `lines`, and its
+   * monitor has id 0, which no real monitor has. A notice about a monitor has `facts` too.
    */
   notice: z
     .object({

@@ -5,7 +5,7 @@ import { check } from './check.ts';
 import { messageVersion } from './subjects.ts';
 
 /**
- * A check, wrapped in a {@link Secret} because it contains header values, bodies and user information in
+ * A check, wrapped in a {@link Secret} because it may contain header values, bodies and user information in
  * clear text.
  */
 const openedCheck = check.transform((value) => new Secret(value));
@@ -27,7 +27,7 @@ export const checkJob = z.object({
   /**
    * Time from the receipt of the message to the job's slot, ms (absent: 0).
    *
-   * The *start instant* is receipt + `wait_ms`. The first attempt begins at this instant, never before. Until
+   * The *start instant* is receipt + `wait_ms`. The first attempt never begins before this instant. Until
    * then the agent keeps the job like any other job, and the job takes no place of the agent's capacity.
    * Receipt is the estimated arrival of the message, not the instant at which the agent reads the message.
    */
@@ -38,8 +38,8 @@ export const checkJob = z.object({
    */
   start_within_ms: z.number().int().nonnegative(),
   /**
-   * Whether the monitor's last attempt timed out. The job then takes a place in the bounded half of the
-   * capacity.
+   * Whether the last attempt of the monitor's last check in this region timed out. The job may then use only
+   * the half of the capacity that all such jobs share.
    */
   slow: z.boolean().optional(),
   check: openedCheck,

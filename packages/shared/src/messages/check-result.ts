@@ -10,29 +10,34 @@ export type Outcome = (typeof OUTCOMES)[number];
  * new reason must come last: stored results contain the index of a reason in this list.
  */
 export const NOT_RUN_REASONS = [
-  /** The region has no live agent, or no agent took the job within the slot's bound. */
+  /** The coordinator had no connection to NATS while the check could begin. */
   'no-agent',
-  /** An agent took the job, but had no free place within `start_within_ms`. */
+  /**
+   * The agent had no room for the job, no free place within `start_within_ms`, or no memory for the response.
+   */
   'overloaded',
   /**
    * The agent stood still, or waited for a CPU, for so long that its time-outs show nothing about the target.
    */
   'agent-starved',
   'shutting-down',
-  /** The agent that had the job is gone, and the slot's bound has passed. */
+  /**
+   * The region did not report: the job was lost, or its agent is gone. The region is not asked about the slot
+   * again.
+   */
   'job-lost',
   /** The operator's egress rules deny the declared target. */
   'egress-denied',
-  /** The agent does not know this kind of check, because it is older than the coordinator. */
+  /** The agent cannot read the check, mostly because the agent is older than the coordinator. */
   'unsupported',
   /**
-   * A defect of svc, or a reason that this version does not know. The log of the agent or of the coordinator
-   * has the details.
+   * A defect of svc, a job that could not be published, or a reason that this version does not know. The log
+   * of the agent or of the coordinator has the details.
    */
   'internal-error',
   /**
-   * The agent's own network failed: it has no name server or no route, its
-   * ports or descriptors are used up, or no reference host answers any more.
+   * The agent's own network failed: it reaches no name server, it has no route, its ports or descriptors are
+   * used up, or no reference host answers any more.
    */
   'network-down',
   /** The target has IPv6 addresses only, and the agent's machine has no IPv6. */
@@ -61,9 +66,9 @@ const MAX_MS = 86_400_000;
 const LAST_INSTANT = 8_640_000_000_000_000;
 
 /*
- * The schemas below define the members and their types. One refinement for each object
- * checks all bounds. A check of each number would need a call and an object each, and a
- * result has twenty numbers: such checks made a fifth of the coordinator's allocations.
+ * The schemas below define the members and their types. One refinement for each object checks the bounds of
+ * its numbers and texts. A check of each number would need a call and an object each, and a result has twenty
+ * numbers: such checks made a fifth of the coordinator's allocations.
  */
 
 /** Durations of the parts of an attempt, ms with one decimal. The parts that apply add up to `latency`. */
@@ -86,8 +91,8 @@ const tried = z.object({
   timed_out: z.boolean().optional(),
 });
 /**
- * One try of a check. svc tries again only after an attempt that failed or was not run, so all attempts but
- * the last are `failed` or `not_run`.
+ * One try of a check. An agent tries again only after an attempt that failed, so all attempts but the last
+ * are `failed`.
  */
 export const attempt = tried.refine(isBoundedAttempt, 'a value out of its bounds');
 export type Attempt = z.infer<typeof attempt>;
@@ -97,8 +102,8 @@ const finding = z.object({
   /** Why the check was not run. Present only with `not_run`. */
   reason: notRunReason.optional(),
   /**
-   * Wall clock of the agent at the start of the first attempt, epoch
-   * ms. It is only shown to people: no decision depends on it.
+   * Wall clock of the agent at the start of the first attempt, or at the end of a check without an attempt,
+   * epoch ms. It is only shown to people: no decision depends on it.
    */
   started_at: z.number(),
   /** Latency of the last attempt, ms with one decimal; absent: `not_run` came before any attempt. */

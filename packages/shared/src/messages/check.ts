@@ -4,7 +4,8 @@ import { LIMITS } from '../limits.ts';
 /**
  * The members that checks of all kinds have. A check is the part of a monitor that a probe needs, in the form
  * that a job contains. Its members have the names of the monitor's attributes. The values were validated when
- * the monitor was declared, so these schemas check only sizes and shapes. All times are in milliseconds.
+ * the monitor was declared, so these schemas check only sizes and shapes. Time limits and latencies are in
+ * milliseconds.
  */
 const attempts = {
   /**
@@ -13,7 +14,7 @@ const attempts = {
    */
   timeout: z.number().int().min(1).max(LIMITS.timeoutMs),
   retry: z.number().int().min(0).max(LIMITS.retries),
-  /** Latency above which the outcome is degraded. 0: the outcome is never degraded. */
+  /** Latency above which the outcome is degraded. 0: no latency makes the outcome degraded. */
   degraded_at: z.number().min(0),
 };
 

@@ -4,7 +4,7 @@ import { messageVersion } from './subjects.ts';
 
 /**
  * Interval of heartbeats, ms. An agent counts as gone half a second after {@link HEARTBEATS_MISSED} intervals
- * without a heartbeat.
+ * without a heartbeat, and one interval sooner if an agent with the same id has started since.
  */
 export const HEARTBEAT_INTERVAL_MS = 2_000;
 export const HEARTBEATS_MISSED = 3;
@@ -39,9 +39,12 @@ const nameOfOthers = z.string().max(64);
 
 /** Faults that an agent may find in itself. None of them is ever a verdict about a target. */
 export const SICKNESSES = [
-  /** No reference host outside the machine answers any more, and nearly no target of a check does. */
+  /**
+   * The agent's own network is down, that of IPv4 or IPv6 alone included: no reference host outside the
+   * machine answers any more, and hardly any target does.
+   */
   'network-down',
-  /** The agent waits for a CPU and gives up attempts because of that. */
+  /** The agent waits for a CPU: for a large part of the time, or so that it had to void an attempt. */
   'starved',
 ] as const;
 export type Sickness = (typeof SICKNESSES)[number];
@@ -65,8 +68,8 @@ export const heartbeat = z.object({
   /**
    * Numbers of checks that began or were refused since the last heartbeat (absent: none). `begun` counts all
    * of these checks. `late` counts checks that began more than 250 ms late or were refused. `behind` counts
-   * checks that waited for more than 5 s or were refused for lack of room. Checks of monitors whose last
-   * attempt timed out do not count.
+   * checks that waited for more than 5 s or were refused for lack of room. A check whose job says `slow`
+   * counts only when the agent had no room for its job.
    */
   begun: z.number().int().nonnegative().optional(),
   late: z.number().int().nonnegative().optional(),

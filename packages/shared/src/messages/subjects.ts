@@ -30,8 +30,8 @@ export const MESSAGE_VERSION = 1;
  * The member `v` of a received message: any version from 1 on.
  *
  * A reader judges a message by its members. A higher version alone is no reason to drop a message, so that
- * agents and coordinators can be upgraded in any order. A sender that needs a capability of its receivers
- * reads `understands` in their heartbeats.
+ * agents and coordinators can be upgraded in any order. Capabilities that a sender needs of its receivers are
+ * announced in `understands` of their heartbeats.
  */
 export const messageVersion = z.number().int().min(1);
 
@@ -62,7 +62,10 @@ export const heartbeatSubject = (region: Region, boot: string): string => `svc.h
  */
 export const runSubject = (region: Region, run: string): string => `svc.runs.${region}.${run}`;
 
-/** Name of the JetStream stream in memory that keeps the newest heartbeat of each agent of a region. */
+/**
+ * Name of the JetStream stream in memory that keeps the newest heartbeat of each start of an agent of a
+ * region.
+ */
 export const heartbeatsStream = (region: Region): string => `SVC_HEARTBEATS_${region}`;
 
 /**
