@@ -5,8 +5,8 @@ export type InstrumentKind = 'counter' | 'gauge' | 'histogram';
 export type Unit = 'seconds' | 'bytes';
 
 /**
- * The one label of an instrument. Its values are a closed set, which bounds the number of time series. Each
- * time series exists from the start.
+ * The label of an instrument whose values are a closed set, which bounds the number of time series. An
+ * instrument has one such label at most. Each time series exists from the start.
  */
 export type Label<V extends string = string> = {
   readonly name: string;
@@ -15,8 +15,8 @@ export type Label<V extends string = string> = {
 };
 
 /**
- * Labels whose values are not a closed set. Each name has a description of its values, as sentences that also
- * say what bounds their number. A time series appears with its first value.
+ * Labels whose values are not a closed set. Each name has a description of its values, which says what bounds
+ * their number where that is not plain. A time series appears with its first value.
  */
 export type OpenLabels<N extends string = string> = Readonly<Record<N, string>>;
 
@@ -33,7 +33,10 @@ export type Instrument<
   K extends InstrumentKind = InstrumentKind,
   N extends string = string,
 > = {
-  /** Name in the style of Prometheus: `svc_…` with the unit last, followed by `_total` for a counter. */
+  /**
+   * Name in the style of Prometheus: `svc_…` or `process_…` with the unit last, followed by `_total` for a
+   * counter.
+   */
   readonly name: string;
   readonly kind: K;
   readonly unit: Unit | null;
@@ -73,7 +76,7 @@ export function counter<V extends string = never, N extends string = never>(
   return { ...instrument(name, description, more), kind: 'counter' };
 }
 
-/** Declares a gauge: a value that is measured when it is read. */
+/** Declares a gauge: a present value, which may rise and fall. */
 export function gauge<V extends string = never, N extends string = never>(
   name: `${'svc' | 'process'}_${string}`,
   description: string,

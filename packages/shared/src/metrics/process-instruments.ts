@@ -1,7 +1,7 @@
 import { counter, gauge, histogram } from './instrument.ts';
 import { Distribution, type Measurement, measurementsOf, seriesOf } from './values.ts';
 
-/** The counters of every svc process, under the names that Prometheus gives them. */
+/** The counters of each coordinator and agent, under the names that Prometheus gives them. */
 export const PROCESS_COUNTERS = {
   cpu: counter('process_cpu_seconds_total', 'CPU time of the process, all threads, user and system.', {
     unit: 'seconds',

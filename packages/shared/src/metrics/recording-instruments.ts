@@ -98,7 +98,10 @@ const STATUSES = {
   unknown: 'Too few regions have reported, or the monitor is not active.',
 } satisfies Record<(typeof MONITOR_STATUS_VALUES)[number], string>;
 
-/** The gauges of recording. They are measured when they are read. */
+/**
+ * The gauges of recording. They are measured when they are read, but for the sizes of streams, which are up
+ * to 10 s old.
+ */
 export const RECORDING_GAUGES = {
   monitors: gauge('svc_monitors', 'Monitors by status.', { label: { name: 'status', values: STATUSES } }),
   backlogEvents: gauge('svc_backlog_events', 'Events that wait in memory to be recorded.'),

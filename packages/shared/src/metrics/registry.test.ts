@@ -3,7 +3,7 @@ import { INSTRUMENT_GROUPS } from './registry.ts';
 
 const INSTRUMENTS = INSTRUMENT_GROUPS.flatMap(({ instruments }) => instruments);
 
-test('no two instruments have one name, whatever of it a way out leaves out', () => {
+test('no two instruments have the same name, also without _total', () => {
   // OpenMetrics and OTLP name a counter without `_total`.
   const names = INSTRUMENTS.map(({ name }) => name.replace(/_total$/, ''));
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
@@ -34,7 +34,7 @@ describe.each(INSTRUMENTS.map((instrument) => [instrument.name, instrument] as c
       }
     });
 
-    test('has open labels in place of it, each explained', () => {
+    test('has no label with a closed set of values beside open labels, and explains each open label', () => {
       if (openLabels === null) return;
       expect(label).toBeNull();
       for (const [open, meaning] of Object.entries<string>(openLabels)) {

@@ -1,10 +1,10 @@
 import type { Region } from '../regions.ts';
 
 /**
- * The message bus. All code outside this folder reaches NATS through it.
+ * The message bus. Agents and coordinators reach NATS only through it and through {@link ResultStreams}.
  *
- * A published message arrives at most once, because core NATS stores nothing. Without a connection,
- * `publish` throws `BusDisconnected`; the client would buffer the message and might lose it.
+ * A published message arrives at most once, because core NATS stores nothing. Without a connection, `publish`
+ * throws `BusDisconnected`; the client would buffer the message and might lose it.
  */
 export interface Bus {
   readonly isConnected: boolean;
@@ -20,21 +20,21 @@ export interface Bus {
     options?: SubscribeOptions,
   ): BusSubscription;
   /**
-   * Says how many pairs of region and shard are read at most. Call it before the first reading. So all
-   * readings together stay below the bytes for which NATS closes a connection (`read-ahead.ts`).
+   * Sets the maximum number of pairs of region and shard that are read. Call it before the first reading. All
+   * readings together then stay below the bytes at which NATS closes a connection (`read-ahead.ts`).
    */
   expectPairs(pairs: number): void;
   /**
-   * Reads the heartbeats of a region's agents: first the newest heartbeat
-   * of each agent, which NATS keeps, and then each new heartbeat.
+   * Reads the heartbeats of a region's agents: first the newest heartbeat of each agent, which NATS keeps,
+   * and then new heartbeats.
    *
-   * `handler` is called for each heartbeat. While its promise is pending, no further
-   * heartbeat is handled or requested, and NATS keeps only the newest of each agent.
-   * `onEnd` is called once, when the reading ends for any other reason than `close`:
-   * connection lost, stream or consumer gone. The caller then starts another reading.
+   * `handler` is called for each heartbeat. While its promise is pending, no further heartbeat is handled or
+   * requested, and NATS keeps only the newest of each agent. `onEnd` is called once, when the reading ends
+   * for any other reason than `close`: connection lost, stream or consumer gone. The caller then starts
+   * another reading.
    *
-   * @param isAnew whether the region's stream is deleted and created again if NATS is a cluster, because
-   *   the present stream may store nothing more. The agents send their heartbeats again within 2 s
+   * @param isAnew whether the region's stream is deleted and created again if NATS is a cluster, because the
+   *   present stream may store nothing more. The agents send their heartbeats again within 2 s
    * @throws BusDisconnected, or the error that the server answered
    */
   readHeartbeats(
@@ -69,7 +69,7 @@ export type BusMessage = {
   data: Uint8Array;
   /** Subject for an answer; '' when there is none. */
   reply: string;
-  /** Size of the data and of the headers together, bytes. The headers are not read. */
+  /** Size of the data and of the headers together, bytes. It is found without reading the headers. */
   bytes: number;
   /**
    * Whether this is the server's answer 503: the subject that a request was published to has no subscriber.
@@ -88,8 +88,8 @@ export interface BusSubscription {
 }
 
 /**
- * The JetStream streams of results, one for each region and shard, as their only reader sees
- * them, which is the leader of the shard. `resultsStream(region, shard)` names a stream.
+ * The JetStream streams of results, one for each region and shard. The leader of a shard uses them and is
+ * their only reader. `resultsStream(region, shard)` names a stream.
  */
 export interface ResultStreams {
   /**
@@ -110,7 +110,7 @@ export interface ResultStreams {
   /**
    * Publishes a message to the region's stream of the shard. Resolves when the stream has stored it.
    *
-   * @throws SvcError when the stream has not confirmed it
+   * @throws SvcError or NatsError when the stream has not confirmed it
    */
   publish(region: Region, shard: number, data: Uint8Array): Promise<void>;
   /** The stored message, or null when it is gone. */
@@ -139,9 +139,9 @@ export interface ResultStreams {
 }
 
 /**
- * Maximum number of bytes that one reading of results has requested and not yet handled.
- * It is the size of the largest message with its headers and subjects. With many streams
- * on one connection, it is less (`read-ahead.ts`).
+ * Maximum number of bytes that one reading of results has requested and not yet handled. It has room for the
+ * largest message with its headers and subjects. With many streams on one connection, it is less
+ * (`read-ahead.ts`).
  */
 export const READ_AHEAD_BYTES = 264 * 1_024;
 
@@ -193,9 +193,8 @@ export interface StreamReading {
 
 export interface HeartbeatReading extends StreamReading {
   /**
-   * Whether NATS has stored all heartbeats since the reading began. False: the servers of a cluster
-   * have chosen another leader of the stream meanwhile, or its leader hears too few of them.
-   * Heartbeats that were sent without a leader are lost, although the reading itself goes on.
+   * Whether the stream has the leader that it had when the reading began, and this leader hears most of the
+   * stream's servers. If not, NATS may have lost heartbeats, although the reading itself goes on.
    *
    * @throws BusDisconnected, or an error while the stream has no leader
    */

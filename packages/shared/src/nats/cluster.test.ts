@@ -1,6 +1,6 @@
 /**
- * Streams on a cluster of three real NATS servers, of which
- * one is missing, is killed, or comes back with an empty disk.
+ * Streams on clusters of real NATS servers: with too few servers, without a leader, and after the death of
+ * servers.
  */
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';

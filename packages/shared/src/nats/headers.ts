@@ -6,12 +6,12 @@ const LONGEST_BYTES = 1_024;
 const MESSAGE_ID = 'Nats-Msg-Id';
 
 /**
- * Size of a message's headers in bytes, found without reading them. If the
- * subject is not ASCII, the result is greater by the subject's additional bytes.
+ * Size of a message's headers in bytes, found without reading them. If a subject is not ASCII, the result is
+ * greater by its additional bytes.
  *
- * The client parses headers whole when they are asked for: 30,000 names hold the thread
- * for ten seconds. Parsing a name with a blank throws, and the client then never reads
- * its connection again. Any holder of a region's key can choose the headers.
+ * The client parses headers whole when they are asked for: 30,000 names hold the thread for ten seconds.
+ * Parsing a name with a blank throws, and the client then never reads its connection again. Any holder of a
+ * region's key can choose the headers.
  */
 export function headerBytes(message: Msg): number {
   const { subject, reply = '', data } = message;

@@ -37,12 +37,12 @@ const HEARD_WITHIN_MS = 4_000;
 const STREAM_NAME_TAKEN = 10058;
 
 /**
- * The configuration of the stream with a region's heartbeats. The stream
- * keeps one message for each subject, so a reader finds one heartbeat for
- * each agent, whatever the holder of a region's key sends, and however often.
+ * The configuration of the stream with a region's heartbeats. The stream keeps one message for each subject,
+ * so a reader finds one heartbeat at most for each start of an agent, whatever the holder of a region's key
+ * sends, and however often.
  *
- * A full stream refuses new subjects, but known agents can still replace their heartbeats. A flood
- * under invented names therefore removes no agent; it only keeps further agents of its own region out.
+ * A full stream refuses new subjects, but known agents can still replace their heartbeats. A flood under
+ * invented names therefore removes no agent; it only keeps further agents of its own region out.
  */
 const configOf = (region: Region) =>
   ({
@@ -61,8 +61,8 @@ const configOf = (region: Region) =>
   }) satisfies Partial<StreamConfig>;
 
 /**
- * The contract is that of `Bus.readHeartbeats`. The stream is created if
- * it is missing: it is in memory, and a server that restarts loses it.
+ * Reads the heartbeats of a region as `Bus.readHeartbeats` says. The stream is created if it is missing: it
+ * is in memory, and a server that restarts loses it.
  */
 export async function readHeartbeats(
   bus: ReadableBus,
@@ -74,7 +74,7 @@ export async function readHeartbeats(
   const manager = await jetStreamManager(bus.connection);
   const config = { ...configOf(region), num_replicas: replicasAt(bus.connection) };
   const isRemoved = isAnew && config.num_replicas > 1;
-  // There is nothing to do if the stream is gone already. Otherwise the next step fails as well.
+  // The error is ignored: either the stream is gone already, or the next step most likely fails as well.
   if (isRemoved) await bus.unlessLost(() => manager.streams.delete(config.name)).catch(() => {});
   const { cluster } = await bus.unlessLost(() => ensureStream(manager, config));
   const reading = await readStream(bus, config.name, 1, handler, onEnd, {
@@ -113,8 +113,8 @@ async function ensureStream(
     if (code === TOO_FEW_PEERS && config.num_replicas !== 1)
       return ensureStream({ streams }, { ...config, num_replicas: 1 });
     if (code !== STREAM_NAME_TAKEN) throw error;
-    // Another version of svc created the stream with another configuration. The agents send
-    // their heartbeats again within 2 s.
+    // The stream exists with another configuration: of another version of svc, or with another number of
+    // replicas. The agents send their heartbeats again within 2 s.
     await streams.delete(config.name);
     return streams.add(config);
   }

@@ -47,9 +47,9 @@ export class BusDisconnected extends SvcError {
 
 export type BusParts = {
   /**
-   * Addresses `tls://host:port` or `nats://host:port`, separated by commas. With `tls://` there
-   * is no connection without TLS, whatever the server or a proxy in front of it says.
-   * Credentials in the URL are passed on.
+   * Addresses `tls://host:port`, `nats://host:port` or `host:port`, separated by commas. With `tls://` there
+   * is no connection without TLS, whatever the server or a proxy in front of it says. Credentials in the URL
+   * are passed on.
    */
   url: string;
   /** Name of the connection in the server's list of connections. */
@@ -150,7 +150,10 @@ export function explainedFailure(error: unknown): string {
   return messageOf(error);
 }
 
-/** The TLS options of the client. With `tls` set it connects and reconnects only over TLS. */
+/**
+ * The TLS options of the client; none if TLS is not required. With `tls` set it connects and reconnects only
+ * over TLS.
+ */
 function tlsOf({ hosts, requiresTls }: NatsServers, ca: string | undefined): Pick<ConnectionOptions, 'tls'> {
   if (!requiresTls && ca === undefined) return {};
   const tls = {

@@ -159,7 +159,8 @@ describe('reading', () => {
     for (let n = 0; n < 5; n += 1) {
       bus.publish('svc.results.hosta-fra', `batch ${n}`, { reply: bus.inbox(), messageId: `order-${n}` });
     }
-    // A server of 2.10 takes a start that lies ahead of all that it has stored for the end.
+    // A server of 2.10 reads from its end if the start lies beyond the messages that it has stored, so the
+    // test waits for them.
     const stored = collector<StreamMessage>();
     const reader = await stream.read(start, stored.handle, () => {});
     await stored.count(5);
@@ -297,8 +298,7 @@ describe('reading', () => {
     const reader = await stream.read(1, seen.handle, ended.handle);
     const manager = await jetStreamOf(bus.connection);
     const [consumer] = await manager.consumers.list(stream.name).next();
-    // The server counts subject, reply and data. One message has a reply like the other: each number in it
-    // has as many digits.
+    // The server counts subject, reply and data. Both messages have replies of the same length.
     const reply = `$JS.ACK.${stream.name}.${consumer?.name}.1.1.1.${Date.now()}000000.0`;
     const around = `svc.results.${A}`.length + reply.length;
     const first = 150_000;

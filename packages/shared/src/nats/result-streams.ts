@@ -35,8 +35,8 @@ export class StreamTooLarge extends SvcError {
 }
 
 /**
- * The cluster has fewer running servers than a stream has replicas, so the stream cannot be created. An
- * existing stream works while most of its servers run.
+ * The cluster has fewer running servers than a stream has replicas, so the stream cannot be created or
+ * changed. An existing stream works while most of its servers run.
  */
 export class TooFewServers extends SvcError {
   readonly retryable = true;

@@ -9,7 +9,7 @@ export type NatsServers = {
   readonly hosts: readonly string[];
   /** Whether the servers were written with `tls://`. */
   readonly requiresTls: boolean;
-  /** Whether all servers are on this machine. */
+  /** Whether all servers are `localhost` or loopback addresses. */
   readonly areLoopback: boolean;
   /**
    * Credentials of the first address that has any: `user:password@` or `token@`. A `%` that begins no escape

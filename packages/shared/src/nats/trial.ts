@@ -14,7 +14,7 @@ import { type BusParts, connectionOptionsOf, explainedFailure } from './nats-bus
 
 /** Maximum time for one answer of the server, ms. */
 const ANSWER_MS = 5_000;
-/** Minimum time for a handshake, which may be with a server on another continent, ms. */
+/** Shortest time-out of a handshake, which may be with a server on another continent, ms. */
 const LEAST_MS = 1_600;
 
 export type TrialParts = Omit<BusParts, 'log'> & {
@@ -33,8 +33,8 @@ export type TrialParts = Omit<BusParts, 'log'> & {
 export type StreamAnswer = 'reached' | 'refused' | 'unanswered';
 
 /**
- * One connection that tries out what the key of the settings may do, for the command line. Only one attempt
- * to connect is made. Callers must send only messages that no stream stores and no part of svc reads.
+ * One connection that tries out what the key of the settings may do, for the command line. It does not
+ * reconnect. Callers must send only messages that no stream stores and no part of svc reads.
  */
 export class NatsTrial {
   readonly #connection: NatsConnection;
@@ -140,14 +140,14 @@ export class NatsTrial {
 
   /**
    * The answers of the cluster's servers that arrive before a short silence, as texts. The list is empty when
-   * the server refuses the question.
+   * the server refuses the question, or when no server answers.
    */
   async askAll(subject: string, payload: object): Promise<string[]> {
     const answers: string[] = [];
     try {
       const found = await this.#connection.requestMany(subject, JSON.stringify(payload), {
         maxWait: ANSWER_MS,
-        // No further answer for so long means that all servers have answered.
+        // After this silence, all servers count as having answered.
         jitter: 300,
         strategy: RequestStrategy.JitterTimer,
       });

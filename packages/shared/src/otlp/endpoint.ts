@@ -33,7 +33,7 @@ export function metricsUrlOf(endpoint: string): string {
   return new URL(endpoint).pathname.endsWith('/') ? belowBase(endpoint) : endpoint;
 }
 
-/** The URL for `OTEL_EXPORTER_OTLP_ENDPOINT`, which is always a base URL. */
+/** The URL of metrics below a base URL, which the value of `OTEL_EXPORTER_OTLP_ENDPOINT` always is. */
 export function belowBase(base: string): string {
   const url = new URL(base);
   url.pathname = `${url.pathname.replace(/\/+$/, '')}${METRICS_PATH}`;

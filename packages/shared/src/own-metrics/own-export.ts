@@ -6,7 +6,8 @@ import type { Reader } from './reader.ts';
 
 /**
  * The export of a process's own metrics by OTLP. It delays no other work, neither at the start nor with a
- * slow endpoint. A failed export is logged and not repeated, because counts are cumulative.
+ * slow endpoint. A failed export is not repeated, because counts are cumulative. The log has the first
+ * failure after a success.
  */
 export class OwnExport {
   readonly #parts: OwnExportParts;

@@ -49,7 +49,7 @@ describe('own metrics', () => {
     expect(found).toMatchObject({ encoding: 'json', isCompressed: false, timeoutMs: 800 });
   });
 
-  test('are given up before the next export', () => {
+  test('are given up when the next export is due', () => {
     const found = exportOf({ ...BASE, OTEL_METRIC_EXPORT_INTERVAL: '2000' });
     expect(found).toMatchObject({ intervalMs: 2_000, timeoutMs: 2_000 });
   });

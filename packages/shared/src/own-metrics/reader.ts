@@ -41,7 +41,7 @@ export function startReader(settings: OwnExportSettings, parts: OwnExportParts):
       headers: { ...settings.headers.reveal() },
       compression: settings.isCompressed ? CompressionAlgorithm.GZIP : CompressionAlgorithm.NONE,
       timeoutMillis: settings.timeoutMs,
-      // An export that hangs is cut off before the next one begins, so only one export runs at a time.
+      // Only one export runs at a time. One that hangs is cut off, see `ReportingExporter`.
       concurrencyLimit: 1,
       httpAgentOptions: () => connections.agent(),
       userAgent: `svc/${VERSION}`,
