@@ -21,9 +21,9 @@ export function compareNumber(seen: number, comparator: NumberComparator, target
 }
 
 /**
- * Whether `seen` has the relation `comparator` to `target`. `gt`, `gte`, `lt` and `lte` compare
- * numbers when both texts are finite decimal numbers, and otherwise compare by code point. `empty`
- * and `not_empty` use `seen` only.
+ * Whether `seen` has the relation `comparator` to `target`. `gt`, `gte`, `lt` and `lte` compare numbers when
+ * both texts are numbers for {@link decimalNumber}, and otherwise compare by code point. `empty` and
+ * `not_empty` use `seen` only.
  */
 export function compareText(seen: string, comparator: StringComparator, target: string): boolean {
   switch (comparator) {
@@ -64,8 +64,9 @@ const MAX_NUMBER_LENGTH = 1_000;
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
- * The finite number that `text` writes in decimal digits, with optional sign, fraction and exponent.
- * White space around it is allowed, because bodies tend to end with a line feed.
+ * The finite number that `text` writes in decimal digits, with optional sign, fraction and exponent. White
+ * space around it is allowed, because bodies tend to end with a line feed. Undefined: the text is no such
+ * number, or has more than {@link MAX_NUMBER_LENGTH} characters.
  */
 export function decimalNumber(text: string): number | undefined {
   const trimmed = text.trim();
@@ -115,6 +116,7 @@ export function containsText(text: string, part: string): boolean {
  * search takes about 10 ms over 2 MiB.
  */
 const SHORT_PART = 128;
+/** Maximum product of the lengths of both texts at which V8 also searches for a longer `part`. */
 const FEW_PLACES = 10_000_000;
 
 /**

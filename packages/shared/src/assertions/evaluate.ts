@@ -110,7 +110,7 @@ const NUMBER_WORDS = {
   lte: 'of at most',
 } as const satisfies Record<NumberComparator, string>;
 
-/** The words for each comparator. `empty` and `not_empty` have no target. */
+/** The words for each comparator. Those for `empty` and `not_empty` are written without the target. */
 const TEXT_WORDS = {
   contains: 'to contain',
   not_contains: 'not to contain',

@@ -9,12 +9,16 @@ const MAX_QUOTE = 100;
 /** Length of the text that is shown before the place of interest, in UTF-16 units. */
 const BEFORE = 40;
 
-/** The target and the seen text as a message quotes them. Both are cut around their first difference. */
+/**
+ * The target and the seen text as a message quotes them. Long texts are cut around the place that explains
+ * the failure, where there is one.
+ */
 export type QuotedPair = {
   readonly target: string;
   readonly seen: string;
   /**
-   * The place of the difference, or of a forbidden text, in words; empty when the quotes themselves show it.
+   * The place of the difference, or of a forbidden text, in words; empty when the quotes themselves show it,
+   * or when there is no such place.
    */
   readonly place: string;
 };
@@ -54,8 +58,8 @@ export function commonStart(one: string, other: string): number {
 }
 
 /**
- * A text in quotes on one line. A long text is cut around a place (UTF-16 units), and the
- * length of the whole text is added.
+ * A text in quotes on one line; an empty text is named in words. A long text is cut around a place (UTF-16
+ * units), and the length of the whole text is added.
  */
 export function quote(text: string, around = 0): string {
   if (text === '') return 'an empty text';
@@ -131,7 +135,7 @@ function escaped(character: string): string {
   return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`;
 }
 
-/** The character with its code point: `C (U+0043)`. */
+/** The character with its code point: `C (U+0043)`; only the code point when the character is not visible. */
 function named(character: string): string {
   if (character === '') return 'the end';
   const hex = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');

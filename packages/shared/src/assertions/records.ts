@@ -127,15 +127,15 @@ function containment(record: RecordType, part: string): Matches {
   }
 }
 
-/** A name in lower case without its trailing dot. IDNA names are in their ASCII form. */
+/** A name in lower case without its trailing dot, in its ASCII form where it has one. */
 function canonicalName(text: string): string {
   const lower = (asciiDomainName(text) ?? text).toLowerCase();
   return lower.length > 1 && lower.endsWith('.') ? lower.slice(0, -1) : lower;
 }
 
 /**
- * Reads an address in any spelling, and returns it in the form that answers have.
- * Brackets as in a URL are accepted.
+ * Reads an address in any spelling, and returns it in the form that answers have; null: the text is no
+ * address. Brackets as in a URL are accepted.
  */
 function typedAddress(text: string): string | null {
   const [, bracketed] = /^\[(.*)\]$/.exec(text.trim()) ?? [];
@@ -183,7 +183,10 @@ function failure(assertion: RecordAssertion, values: readonly string[]): string 
   return clip(`expected ${expectation(assertion, quoted)}, saw ${seen}`, LIMITS.errorMessage);
 }
 
-/** The target in the form of the records that it is compared with. */
+/**
+ * The target as the nearest record is found by it: a TXT without its quotes, a CNAME in its canonical form,
+ * any other as it is written.
+ */
 function comparable({ record, target }: RecordAssertion): string {
   if (record === 'TXT') return unquotedText(target) ?? target;
   return record === 'CNAME' ? canonicalName(target.trim()) : target;

@@ -43,8 +43,8 @@ function beginning(text: string, bytes: number): string {
 }
 
 /**
- * The secrets in the query of an address: the whole query and its values, each as written and decoded. A name
- * without a value may itself be a key: `?0123abcd`.
+ * The secrets in the query of an address: the whole query as written, and its values, both as written and
+ * decoded. A name without a value may itself be a key: `?0123abcd`.
  */
 export function querySecrets({ search, searchParams }: URL): string[] {
   const query = search.slice(1);
@@ -53,7 +53,7 @@ export function querySecrets({ search, searchParams }: URL): string[] {
   return [query, ...written, ...decoded];
 }
 
-/** Minimum length of a segment of a path that may be a key. Shorter segments are words. */
+/** Minimum length of a segment of a path that may be a key. Shorter segments count as words. */
 const SHORTEST_KEY = 8;
 
 /**

@@ -57,7 +57,7 @@ export class SecretForms {
 
   /**
    * The end of the secret that begins at this place, with the secrets that overlap it. Returns `at` if no
-   * secret begins there.
+   * secret begins there, and the end of the line once {@link MOST_COMPARED} is used up.
    */
   endOf(at: number): number {
     let end = this.#endOfOne(at);

@@ -22,7 +22,8 @@ export type ResourceDefinition = {
    */
   readonly constants: Readonly<Record<string, string>>;
   /**
-   * Members of API answers in addition to the computed attributes. In a request, these members are ignored.
+   * Members of API answers in addition to the computed attributes. In a request, these members are ignored,
+   * except that a masked `url_user_information` is refused where the URL lacks its user information.
    */
   readonly apiMembers: readonly string[];
   /** Rules over more than one attribute. */

@@ -49,7 +49,7 @@ const ATTRIBUTES: Record<ResourceKind, Row[]> = {
     ['name', 'string', 'optional'],
     ['provider_type', 'string', 'required'],
     ['monitor_ids', 'set', 'default', []],
-    // This attribute was added to the format later.
+    // These attributes were added to the format later.
     ['group_alerts', 'bool', 'default', true],
     ['notify_unknown', 'bool', 'default', true],
     ['remind_every', 'string', 'optional'],

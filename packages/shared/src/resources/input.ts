@@ -15,8 +15,8 @@ export type Issue = {
   readonly path: readonly (string | number)[];
   readonly message: string;
   /**
-   * The message without the value, for values that must not be shown. Set only when `message` repeats the
-   * value.
+   * The message without the value, for values that must not be shown; absent: `message` repeats no text of
+   * the input.
    */
   readonly unquoted?: string;
   /** Whether the member must not exist. Otherwise, its value is wrong. */
@@ -161,7 +161,10 @@ function breaches({ rules, constants }: ResourceDefinition, value: unknown) {
   return rules.flatMap((rule) => [...rule.check({ ...value, ...constants })]);
 }
 
-/** The problems of an input, one issue for each member, in the order in which they were found. */
+/**
+ * The problems of an input, in the order in which they were found. Each unknown member has an issue of its
+ * own.
+ */
 export function issuesOf(error: z.ZodError): Issue[] {
   return error.issues.flatMap((issue): Issue[] => {
     const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)));

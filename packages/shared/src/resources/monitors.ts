@@ -74,12 +74,12 @@ function targetOfType<T extends CheckKind>(type: T, monitor: Monitors[T]): strin
 }
 
 /**
- * All attributes that decide what is probed and how the answer is judged, as one
- * text. When this text changes, the monitor's version grows and earlier votes end.
+ * All attributes that decide what is probed and how the answer is judged, as one text. When this text
+ * changes, the monitor's version grows and earlier votes end.
  *
- * The text does not contain name, description, visibility, export and `active`, nor
- * periodicity and regions, which decide when and where the probe runs, nor the quorum,
- * which judges votes. It contains secrets in clear text, such as header values.
+ * The text does not contain name, description, visibility, export and `active`, nor periodicity and regions,
+ * which decide when and where the probe runs, nor `quorum`, `confirm_after` and `recover_after`, which judge
+ * votes. It contains secrets in clear text, such as header values.
  */
 export function probeFingerprint(monitor: Monitor): string {
   return JSON.stringify(toCheck(monitor));

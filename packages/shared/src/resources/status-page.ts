@@ -17,7 +17,7 @@ export const THEMES = ['system', 'light', 'dark'] as const;
 /** The time ranges for which pages can show latencies; `none`: the page shows no latencies. */
 export const PAGE_LATENCIES = ['none', '24h', '7d'] as const;
 
-/** Minimum length of a page's password, in characters. A shorter password is accepted with a warning. */
+/** Length below which a page's password gets a warning, in characters. */
 const FEWEST_OF_PASSWORD = 8;
 
 const passwordOfAccess: Rule = {

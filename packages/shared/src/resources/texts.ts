@@ -16,7 +16,7 @@ export const oneLine: TextCheck = (text) => {
   return directed(text);
 };
 
-/** Accepts a text of several lines, with tabs. Visitors of status pages read such texts. */
+/** Accepts a text of several lines, with tabs. */
 export const lines: TextCheck = (text) =>
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/.test(text)
     ? 'must be lines without control characters'
@@ -192,8 +192,8 @@ export const headerName: TextCheck = (text) =>
     : 'is not a header name: use letters, digits and hyphens, without spaces or a colon';
 
 /**
- * Accepts the value of a header: Latin-1 characters without line breaks and NUL. The result never contains
- * the value, which may be a secret.
+ * Accepts the value of a header: tabs, and the Latin-1 characters from U+0020 on without DEL. The result
+ * never contains the value, which may be a secret.
  */
 export const headerValue: TextCheck = (text) => {
   if (/[\r\n\u0000]/.test(text)) return 'must not contain line breaks or NUL';
@@ -256,8 +256,8 @@ export const probeHeaderName: TextCheck = (text) => {
 };
 
 /**
- * Accepts the name of a header that a user may set for requests to a channel or an exporter. `Host` is
- * refused.
+ * Accepts the name of a header that a user may set for requests to a channel or to an endpoint of OTLP.
+ * `Host` is refused.
  */
 export const outgoingHeaderName: TextCheck = (text) =>
   text.toLowerCase() === 'host' ? OF_THE_CONNECTION : probeHeaderName(text);

@@ -32,7 +32,7 @@ const MOST_WRONG = 100;
  * not read. Otherwise, entries are read up to the hundredth wrong entry, because 100,000 issues of zod take a
  * second.
  *
- * @param isWrong says whether an entry is wrong, at less cost than the schema
+ * @param isWrong says whether an entry is wrong; left out: the schema says it, which costs more
  */
 export function listOf<T>(
   schema: z.ZodType<T>,

@@ -50,9 +50,7 @@ export type SettingsCheck<Values> = (values: Values) => {
   readonly warnings: readonly string[];
 };
 
-/**
- * The environment cannot be used. `problems` has one line for each bad variable, and no line shows a secret.
- */
+/** The environment cannot be used. `problems` has one line for each problem, and no line shows a secret. */
 export class SettingsError extends SvcError {
   readonly problems: readonly string[];
 
@@ -69,9 +67,10 @@ export class SettingsError extends SvcError {
  * Reads the settings of one process from its environment. An empty variable counts as unset. A secret may
  * come from the file that `<NAME>_FILE` names.
  *
- * @returns the parsed values under the table's keys, and a warning for each `SVC_*` name that no part of svc
- *   knows. It is only a warning, because Kubernetes injects such names
- * @throws SettingsError with every problem, not only the first
+ * @returns the parsed values under the table's keys, the warnings of `check`, and a warning for each `SVC_*`
+ *   name that no part of svc knows. Such a name is no problem, because Kubernetes injects some
+ * @throws SettingsError with the problems of all single settings or, if there are none, with all problems
+ *   that `check` finds
  */
 export function readEnvironment<Table extends SettingsTable>(
   table: Table,

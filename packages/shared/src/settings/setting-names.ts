@@ -116,7 +116,7 @@ export function fileVariantOf(name: SettingName): string {
   return `${name}_FILE`;
 }
 
-/** Every variable that svc reads, file variants included. */
+/** The names of all settings, file variants included. */
 export const KNOWN_VARIABLES: ReadonlySet<string> = new Set([
   ...PLAIN_SETTINGS,
   ...SECRET_SETTINGS,
