@@ -3,8 +3,8 @@ import { domainToASCII } from 'node:url';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Writes an IP address in the one form that svc uses everywhere. IPv4 is dotted. IPv6 follows RFC 5952: lower
- * case, no leading zeros, the longest run of zeros shortened. A zone (`%eth0`) is dropped.
+ * Writes an IP address in svc's canonical form. IPv4 is dotted. IPv6 follows RFC 5952: lower case, no leading
+ * zeros, the longest run of zeros shortened. A zone (`%eth0`) is dropped.
  *
  * @returns null when `text` is not an IP literal
  */

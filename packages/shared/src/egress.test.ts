@@ -148,7 +148,7 @@ describe("the operator's lists", () => {
     ['::ffff:0.0.0.0', '127.0.0.0/8'],
     ['::', '::1'],
     ['0:0:0:0:0:0:0:0', '::1'],
-  ])('%s is loopback to who denies that: Linux connects it there', (address, rule) => {
+  ])('%s is denied where %s is: Linux connects it to loopback', (address, rule) => {
     const guard = createEgressGuard({ base: 'agent', deny: ['127.0.0.0/8', '::1'], allow: [] });
     expect(guard.verdict(address)).toEqual({ allowed: false, rule });
     expect(agent.verdict(address)).toEqual({ allowed: true });
@@ -296,6 +296,6 @@ test.each([
   'https://1.1.1.1/',
   'http://[2606:4700::1]/',
   'http://notlocalhost/',
-])('of %s the text does not tell that it is denied', (url) => {
+])('%s is not denied by its text', (url) => {
   expect(deniedHost(guard, url)).toBeNull();
 });

@@ -4,9 +4,11 @@ import { addressBytes } from './address.ts';
 import { SvcError } from './errors.ts';
 
 /**
- * The one guard of outgoing connections. Agents ask it about every address that they probe, and the
- * coordinator asks it about every address that it sends alerts to. The guard judges addresses, never names:
- * ask it about the address that is really dialled, after resolving and after every redirect.
+ * The guard of outgoing connections. Agents ask it about each address that they probe, and the coordinator
+ * asks it about the addresses to which alerts, the exports of monitors and the icons of pages lead. A proxy
+ * connects instead of the caller, so the guard is not asked about names that a proxy resolves. The guard
+ * judges addresses, never names: ask it about the address that is really dialled, after resolving and after
+ * every redirect.
  */
 export interface EgressGuard {
   /** @param address an IP literal without brackets; anything else is denied. */
@@ -28,8 +30,8 @@ export class EgressDeniedError extends SvcError {
 type EgressOptions = {
   /**
    * The built-in rules, which are in force together with `deny`. `agent` denies link-local addresses and
-   * cloud metadata; private networks are allowed, because people monitor their own. `channel` denies every
-   * address that is not on the public internet.
+   * cloud metadata; private networks are allowed, because people monitor their own. `channel` denies these
+   * too, and every address that is not on the public internet.
    */
   base: 'agent' | 'channel';
   /** Further denied addresses: CIDRs or single addresses, in the form that {@link parseCidrList} returns. */
@@ -108,7 +110,11 @@ const NOT_PUBLIC: readonly (readonly [cidr: string, name: string])[] = [
 const ALLOWED: EgressVerdict = { allowed: true };
 const MAX_CACHED = 4_096;
 
-/** @throws TypeError when an entry is neither a valid address nor a valid CIDR */
+/**
+ * Makes a guard from the built-in rules and the operator's rules.
+ *
+ * @throws TypeError when an entry is neither a valid address nor a valid CIDR
+ */
 export function createEgressGuard(options: EgressOptions): EgressGuard {
   const builtIn =
     options.base === 'agent' ? LINK_LOCAL_AND_METADATA : [...LINK_LOCAL_AND_METADATA, ...NOT_PUBLIC];
@@ -159,6 +165,7 @@ function judge(text: string, deny: readonly Rule[], allow: readonly Rule[]): Egr
 
 /**
  * The address itself, and each address to which the kernel, a translator or a tunnel connects in its place.
+ * Of an IPv4-mapped address, only the IPv4 address is a form.
  */
 function formsOf(address: Address): Address[] {
   // Linux connects the unspecified address to loopback (RFC 1122 section 3.2.1.3 leaves it undefined).
@@ -215,10 +222,10 @@ const SIIT = parseRule('::ffff:0:0:0/96');
 const SIX_TO_FOUR = parseRule('2002::/16');
 
 /**
- * Why the guard would refuse every connection to the URL, as text that follows the name of the attribute.
- * Null: the text of the URL does not decide. It decides if the host is an address, or a name that means the
- * local machine everywhere (RFC 6761, section 6.3). Other names are judged by their addresses when they are
- * dialled.
+ * Why the guard refuses the host of the URL, as text that follows the name of the attribute. Null: the guard
+ * allows the host, or the URL alone does not decide. It decides if the host is an address, or a name that
+ * means the local machine everywhere (RFC 6761, section 6.3), which is judged as 127.0.0.1. Other names are
+ * judged by their addresses when they are dialled.
  *
  * @param url an http or https URL
  */

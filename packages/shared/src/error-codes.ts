@@ -1,7 +1,7 @@
 /**
- * Every code of an svc error with its meaning, grouped by origin. A code is stable: programs may match on it.
- * `docs/reference/problem-codes.md` is made from these tables. A code that is missing here fails the type
- * check.
+ * Every code of an svc error that is not a problem of the API, with its meaning, grouped by origin. A code is
+ * stable: programs may match on it. `docs/reference/problem-codes.md` is made from these tables and from
+ * `api/problem-codes.ts`. A code that is missing in both fails the type check.
  */
 
 /** Codes of a process or a command that cannot do its work. */
@@ -78,7 +78,7 @@ const COORDINATOR_CODES = {
   'proxy-failed': 'The proxy for alerts cannot be reached, or opens no tunnel.',
 } as const;
 
-/** Codes of the connection to NATS. */
+/** Codes of NATS: its connection, its streams and its servers. */
 const BUS_CODES = {
   'bus-disconnected': 'There is no connection to NATS.',
   'stream-read-ended': 'NATS ended the reading of a stream. It is read again from the recorded position.',
@@ -88,7 +88,7 @@ const BUS_CODES = {
   'too-few-nats-servers': 'The NATS cluster has fewer running servers than a stream needs.',
 } as const;
 
-/** Codes of probing. The operating system's own codes, such as ECONNREFUSED, occur too. */
+/** Codes of probing. Codes of the operating system and of Node, such as ECONNREFUSED, occur too. */
 const PROBE_CODES = {
   ENOTFOUND: 'The name does not exist.',
   ENODATA: 'The name exists and has no address.',
@@ -105,7 +105,7 @@ const PROBE_CODES = {
   'probe-stuck': 'A probe never settled: a defect of svc.',
 } as const;
 
-/** Codes of a request to the API that got no problem document as its answer. */
+/** Codes of requests to the API that failed otherwise than by a problem of `api/problem-codes.ts`. */
 export const API_CLIENT_CODES = {
   'unknown-problem': 'The API reported a problem that this version does not know.',
   unreachable: 'There was no connection, so the server cannot have seen the request.',

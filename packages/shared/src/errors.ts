@@ -3,8 +3,8 @@ import type { ErrorCode } from './error-codes.ts';
 
 /**
  * Base class of the errors that svc itself raises. `code` is stable, and programs may match on it. The
- * message says what was attempted and with which ids, and never contains a secret. A programmer's mistake is
- * a `RangeError` or a `TypeError` instead.
+ * message says what failed, and never contains a secret. A programmer's mistake is a `RangeError` or a
+ * `TypeError` instead.
  */
 export class SvcError extends Error {
   readonly code: ErrorCode | ProblemCode;
@@ -17,8 +17,8 @@ export class SvcError extends Error {
 }
 
 /**
- * The code of an error of the system, of Node or of a library, such as `ENOENT`;
- * empty when the error has no code.
+ * The `code` of an error of the system, of Node, of a library or of svc, such as `ENOENT`; empty when the
+ * value has no code, or is no error.
  */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code ?? '') : '';

@@ -1,7 +1,7 @@
 /**
- * Maxima of the service in one table, with a few defaults. Members with `Bytes` in their names are in bytes,
- * and members with `Ms` in milliseconds. Lengths of what users declare are in characters, that is code points
- * (decision 0011). `errorMessage`, which svc writes and cuts, is in UTF-16 code units.
+ * Maxima that several parts of the service share, with a few defaults. Members with `Bytes` in their names
+ * are in bytes, and members with `Ms` in milliseconds. Lengths of what users declare are in characters, that
+ * is code points (decision 0011). `errorMessage`, which svc writes and cuts, is in UTF-16 code units.
  */
 export const LIMITS = {
   monitorName: 256,

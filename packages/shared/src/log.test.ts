@@ -13,7 +13,7 @@ import { isCode } from './errors.ts';
 import { LogSink } from './log.ts';
 
 const LOG = JSON.stringify(new URL('log.ts', import.meta.url).href);
-/** Number of lines that is larger than the number of lines that wait for a reader. */
+/** More lines than may wait for a reader. */
 const MANY = 40_000;
 
 let folder: string;

@@ -11,8 +11,8 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
  * Creates the logger of one process: JSON lines on stderr, so that stdout stays free for output that people
  * read.
  *
- * `part` names the process in every line (`coordinator`, `agent`). Logging never waits: lines that are not
- * read in time are dropped, and a line says how many.
+ * `part` names the process in every line (`coordinator`, `agent`). Logging does not wait before the process
+ * exits: lines that are not read in time are dropped, and a line says how many.
  *
  * @param errors records the logged lines of level `error` and above
  */
@@ -56,8 +56,8 @@ const MOST_WAITING = 4 * 1_024 ** 2;
  */
 const ROOM_AGAIN = MOST_WAITING / 2;
 /**
- * Maximum number of bytes of one write. A pipe accepts a write of this size whole or not at all (PIPE_BUF),
- * so that no line is cut. A longer line is written alone.
+ * Maximum number of bytes of the lines in one write. A pipe accepts a write of this size whole or not at all
+ * (PIPE_BUF), so that no line is cut. A longer line is written alone.
  */
 const CHUNK_BYTES = 4_096;
 /** Wait before the next try to write to a reader that takes nothing, ms. */
@@ -77,7 +77,8 @@ const LAST_WAITS: LastWaits = { withoutProgressMs: 200, inAllMs: 1_000 };
  * collector or a full disk stops no check.
  *
  * The size of the waiting lines is bounded. Lines beyond the bound, and lines that cannot be written, are
- * dropped and counted. At the exit of the process the waiting lines are written synchronously.
+ * dropped and counted. At the exit of the process the waiting lines are written synchronously, within a time
+ * limit.
  *
  * `pino.destination({ sync: false })` is not used: it waits at the exit without a bound, and a failed write
  * ends the process. Nor is `pino.transport`, whose thread takes 10 MiB.
@@ -94,7 +95,7 @@ export class LogSink {
   #lines: string[] = [];
   /** Size of `#lines`, in UTF-16 units. */
   #waiting = 0;
-  /** A chunk that left `#lines` and that the reader has not taken yet. */
+  /** The chunk, or the rest of it, that the reader did not take at the last write. It is written next. */
   #refused: Chunk | null = null;
   #isWriting = false;
   #endsWithProcess = false;

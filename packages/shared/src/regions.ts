@@ -43,7 +43,7 @@ export type Region = string;
 
 const PLACES: ReadonlyMap<string, number> = new Map(REGIONS.map((region, place) => [region, place]));
 
-/** The format of {@link givenRegionId} in JSON Schema. */
+/** The format, in JSON Schema, of ids of regions that users write. */
 export const REGION_FORMAT = 'region';
 
 /** A region of one's own, as the settings name it. `name`: what people see beside the id. */
@@ -63,7 +63,7 @@ export function isFixedRegion(value: string): value is FixedRegion {
   return PLACES.has(value);
 }
 
-/** Bounds of the id of a region of one's own, in characters. */
+/** Form of the id of a region of one's own. {@link isOwnRegionId} excludes two further names. */
 export const OWN_ID = /^(?!host[abc]-)[a-z0-9-]{3,32}$/;
 /** Names that parts of an installation other than regions have, see `svc region`. */
 const OTHER_PARTS: readonly string[] = ['coordinator', 'system'];
@@ -85,8 +85,8 @@ export const regionId = z.string().meta({
 });
 
 /**
- * Schema of the id of a region that somebody gives. The API's description has the regions of the installation in
- * the place of this format.
+ * Schema of the id of a region in a request. The API's description has the regions of the installation in the
+ * place of this format.
  */
 export const givenRegionId = z.string().meta({ format: REGION_FORMAT }).refine(isRegionId, 'is not a region');
 

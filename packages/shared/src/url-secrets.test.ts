@@ -32,7 +32,7 @@ test.each([
   ['https://a:b@a.example/?****', true],
   ['https://a:b@a.example/?c', false],
   ['https://a.example/****', false],
-])('whether somebody sends a mask back in %s: %s', (url, expected) => {
+])('whether a client sends a mask back in %s: %s', (url, expected) => {
   expect(urlSecrets.isMasked?.(url, '****')).toBe(expected);
 });
 

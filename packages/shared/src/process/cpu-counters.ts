@@ -4,7 +4,7 @@ import type { Logger } from '../log.ts';
 
 /**
  * Times since some instant in the past, ms, as the kernel and libuv count them. Null: this machine does not
- * count this time.
+ * count this time, or the count cannot be read any more.
  */
 export type CpuCounters = {
   /**
@@ -174,7 +174,7 @@ function readOwnCgroups(): string {
   try {
     return readFileSync(OWN_CGROUPS, 'utf8');
   } catch {
-    // The machine does not run Linux.
+    // The machine does not run Linux, or has no `/proc`.
     return '';
   }
 }

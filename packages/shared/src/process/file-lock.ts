@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
  * empty database. The operating system releases the lock when the process ends. A file with a process id
  * would remain after a crash.
  *
- * @returns null when another process holds the lock
+ * @returns null when the lock is held already
  * @throws the error of SQLite when the file cannot be created or written
  */
 export function lockFile(path: string): (() => void) | null {

@@ -9,13 +9,13 @@ import type { Logger } from '../log.ts';
 const SETTLE_MS = 500;
 
 /**
- * Interval at which the files are compared, ms. Network file systems, and folders that replace
- * other folders, cause no events.
+ * Interval at which the files are compared even without an event, ms. Network file systems, and folders that
+ * replace other folders, cause no events.
  */
 const POLL_MS = 5_000;
 
 /**
- * Reports when one of a few files changed, was replaced or vanished.
+ * Reports when one of a few files changed, appeared, was replaced or vanished.
  *
  * It watches the folders of the files and compares the states of the files at their paths. This works with
  * editors that rename a new file into place, and with Kubernetes, which swaps a symbolic link to a folder.

@@ -49,8 +49,8 @@ function returnMemory({ memory, clock, log }: Returning, message: string): numbe
 const inMiB = (bytes: number): number => Math.round(bytes / 1_024 ** 2);
 
 /**
- * Time after which a start is complete, ms: the declared file is applied, results
- * are read, and code is compiled.
+ * Time after which a start counts as complete, ms: the declared file is applied, results are read, and code
+ * is compiled.
  */
 const SETTLED_MS = 10_000;
 /**

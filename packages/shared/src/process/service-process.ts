@@ -59,7 +59,6 @@ export function endWhenAsked({ isSupervised }: { isSupervised: boolean }, end: (
  * The message with which a supervised process reports to its supervisor that it is ready. It is sent over the
  * channel between the two processes.
  */
-
 const READY_MESSAGE = { event: 'ready' } as const;
 
 export function isReadyMessage(message: unknown): boolean {

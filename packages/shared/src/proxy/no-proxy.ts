@@ -6,8 +6,8 @@ export type Bypass = (host: string, port: number) => boolean;
 type Entry = { readonly port: number | null; matches(host: string): boolean };
 
 /**
- * Reads `NO_PROXY` as curl and Go do. Entries are separated by commas: names with all their subdomains, and
- * addresses, each with an optional port, and CIDRs. `*` matches everything.
+ * Reads `NO_PROXY`, in the forms that curl and Go read. Entries are separated by commas: names with all their
+ * subdomains, and addresses, each with an optional port, and CIDRs. `*` matches everything.
  *
  * Unreadable entries are ignored, because the variable is set for all programs of a machine. Connections to
  * loopback never use a proxy, because the proxy would reach its own loopback.

@@ -61,7 +61,7 @@ export type TunnelEnd =
   | { kind: 'open' }
   /** The proxy answered with a status that opens no tunnel. The socket is destroyed. */
   | { kind: 'refused'; statusCode: number; reason: string }
-  /** The proxy did not answer like a proxy. The socket is destroyed. */
+  /** The connection failed, or the answer is not that of a proxy. The socket is destroyed. */
   | { kind: 'broken'; message: string };
 
 /**

@@ -72,8 +72,8 @@ export class TextBytes {
   }
 
   /**
-   * Appends a number in the form of `String`. Numbers of at least 0 with at
-   * most one decimal are written fast.
+   * Appends a number in the form of `String`. Numbers from 0 to {@link MOST_TENTHS} tenths with at most one
+   * decimal are written fast.
    */
   decimal(value: number): void {
     const tenths = Math.round(value * 10);
