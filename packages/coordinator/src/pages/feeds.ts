@@ -28,7 +28,7 @@ export type Feed = {
   /** Address of the page. `self`: address of the feed itself. */
   readonly page: string;
   readonly self: string;
-  /** When an entry last changed, epoch ms. */
+  /** When an entry last changed, epoch ms; without entries, when the page was created. */
   readonly updatedAt: number;
   /** The entries, newest first. */
   readonly entries: readonly FeedEntry[];

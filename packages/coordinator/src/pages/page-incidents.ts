@@ -15,7 +15,10 @@ export type IncidentUpdate = {
   readonly id: string;
   /** When the step happened, epoch ms. */
   readonly at: number;
-  /** The state that the update reports. `ended`: the incident ended because its monitor stopped. */
+  /**
+   * The state that the update reports. `ended`: the incident ended without a recovery, because its monitor
+   * was deactivated or removed.
+   */
   readonly state: State | 'ended';
   /**
    * The operator's text, and the stage of the operator's work; null: svc made the update from a measurement.

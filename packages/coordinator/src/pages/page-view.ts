@@ -173,8 +173,8 @@ function componentView(
 }
 
 /**
- * Returns the worst of the measured state and the states that open incidents give to the component;
- * null: there are no such states. During maintenance, the state is always `maintenance`.
+ * Returns the worst of the measured state and the states that open incidents give to the component; null:
+ * there are no such states. During maintenance of the component, the state is always `maintenance`.
  */
 function stateOfComponent(
   id: string,

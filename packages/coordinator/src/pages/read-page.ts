@@ -24,7 +24,7 @@ import { publicIdsOf } from './public-ids.ts';
 export const BAR_DAYS = 90;
 /** Number of days whose incidents are listed, today included. */
 export const INCIDENT_DAYS = 14;
-/** Maximum number of incidents that are listed. */
+/** Maximum number of measured incidents that are listed. */
 const MOST_INCIDENTS = 50;
 /** Maximum number of components that a page shows. */
 const MOST_COMPONENTS = 500;

@@ -86,8 +86,8 @@ async function answerAt(
   const document = documentAt(path);
   const language = languageOf(
     visit.url.searchParams.get('lang'),
-    // `Accept-Language` is ignored for documents for programs: it would
-    // be the language of the program's system, which nobody chose.
+    // `Accept-Language` is ignored for documents for programs: it would be the language of the program's
+    // system, which no visitor chose.
     document?.kind === 'data' ? undefined : (visit.request.headers.get('accept-language') ?? undefined),
   );
   const found = await cache.findPage(name);

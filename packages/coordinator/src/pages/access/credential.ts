@@ -36,18 +36,15 @@ export function declaredAccess({ attributes }: StoredPage): PageAccess {
 /** Key of the hashes that are compared. It is random, so no visitor can choose a hash. */
 const COMPARED_WITH = randomBytes(32);
 
-/**
- * Whether a text is the password. The time of the comparison does
- * not depend on the lengths of the texts, or on where they differ.
- */
+/** Whether a text is the password. The time of the comparison does not depend on where the texts differ. */
 export function isPassword(password: Secret, given: string): boolean {
   const digest = (text: string) => createHmac('sha256', COMPARED_WITH).update(text).digest();
   return timingSafeEqual(digest(password.reveal()), digest(given));
 }
 
 /**
- * Makes the version of the access to a page from its access type and its password or mail domains. A
- * session stores the version at which it was opened, and is valid while the page still has this
+ * Makes the version of the access to a page from the page's id, its access type, and its password or mail
+ * domains. A session stores the version at which it was opened, and is valid while the page still has this
  * version. So a new password, a new list of domains or a new access type ends all sessions of the page.
  *
  * The version is a keyed hash. So a person who reads the stored sessions cannot test guesses at the password.

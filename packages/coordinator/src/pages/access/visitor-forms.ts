@@ -136,7 +136,8 @@ ${problem(error)}</div>
 }
 
 /**
- * Makes the page that follows a visitor's request for a mail. It is the same whether svc sends a mail or not.
+ * Makes the body of the page that follows a visitor's request for a mail. It is the same whether svc sends a
+ * mail or not.
  */
 export function mailAsked({ path, words }: FormPlace, sentence: string, again: string): Html {
   const { access } = words.text;
@@ -147,7 +148,10 @@ export function mailAsked({ path, words }: FormPlace, sentence: string, again: s
   );
 }
 
-/** Makes the page behind a link in a mail. Opening the page has no effect, only its button has one. */
+/**
+ * Makes the body of the page behind a link in a mail. Opening the page has no effect, only its button has
+ * one.
+ */
 export function linkButton(
   place: FormPlace,
   {
@@ -172,7 +176,7 @@ export function linkButton(
   );
 }
 
-/** Makes a page with a sentence and a link. */
+/** Makes the body of a page with a sentence and a link. */
 export function notice({
   title,
   sentence,

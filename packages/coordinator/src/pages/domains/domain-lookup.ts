@@ -5,7 +5,7 @@ import { codeOf } from '@svc/shared/errors.ts';
 import { type Resolve, resolveAsSystem } from '../../outgoing/names.ts';
 import type { DomainAnswers, ServicePlace } from './pointing.ts';
 
-/** Time limit of one question to one name server, ms. Each server is asked twice. */
+/** Time limit of one question to one name server, ms. Each server is asked twice at most. */
 const QUESTION_MS = 3_000;
 /** Maximum number of consecutive aliases that svc follows. */
 const MOST_ALIASES = 8;
@@ -73,7 +73,7 @@ export async function servicePlace(
 }
 
 /**
- * Returns a declared domain as browsers send it, in ASCII and lower case; null: the text is no domain name.
+ * Returns a declared domain as browsers send it, in ASCII and lower case; null: the text has no ASCII form.
  */
 export function askedDomain(declared: string): string | null {
   return asciiDomainName(declared)?.toLowerCase().replace(/\.$/, '') ?? null;

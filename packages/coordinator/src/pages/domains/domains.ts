@@ -56,7 +56,8 @@ export function createPageDomains(parts: Parts, publicUrl: string): PageDomains 
 }
 
 /**
- * How long an answer of the database about a domain is reused, ms. A change takes effect within this time.
+ * How long an answer of the database about a domain is reused, ms. While the database can be read, a change
+ * takes effect within this time.
  */
 const KEPT_MS = 2_000;
 /**

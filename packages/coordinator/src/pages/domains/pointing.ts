@@ -14,7 +14,8 @@ export type ServicePlace = {
  * - `aliases`: the names to which the domain leads, one CNAME record after the other.
  * - `addresses`: the IP addresses of the last name.
  *
- * `silent`: the name servers did not answer all questions, so it is unknown where the domain points.
+ * `silent`: the name servers did not answer the question about the first alias or about an address, so it is
+ * unknown where the domain points.
  */
 export type DomainAnswers =
   | { readonly aliases: readonly string[]; readonly addresses: readonly string[] }

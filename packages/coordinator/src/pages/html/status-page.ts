@@ -48,8 +48,9 @@ ${description === null ? NO_HTML : html`<p class="soft">${raw(linesAsHtml(descri
 }
 
 /**
- * Maximum number of days with disruptions below the bars of one component, and below the
- * bars of all components of a page together. A component's table of days lists all its days.
+ * Maximum number of days with disruptions below the bars of one component, and below the bars of all
+ * components of a page together. Each component lists one such day at least. A component's table of days
+ * lists all its days.
  */
 const LISTED_DAYS = { component: 15, page: 250 };
 

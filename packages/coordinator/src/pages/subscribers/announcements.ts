@@ -38,8 +38,8 @@ export const announcement = z.discriminatedUnion('kind', [
 export type Announcement = z.infer<typeof announcement>;
 
 /**
- * Age beyond which an event is not announced, ms. It bounds the age of the end of a window now, and
- * the age of an update of an incident when the update was written. Other events have no such bound.
+ * Age beyond which an event is not announced, ms. The end of a window is measured by its present age, an
+ * update of an incident by its age when it was written. Other events have no such bound.
  */
 export const LATE_MS = 24 * 3_600_000;
 

@@ -116,7 +116,7 @@ export class RequestedMails {
       if (page !== null && mayGetMail(mail.address.address, page.mailDomains))
         await this.#storeMail(mail, page);
     } catch (error) {
-      // The visitor has been told that a mail comes if it is allowed, and can request it again.
+      // The answer said that a mail comes if it is allowed, and the visitor can request it again.
       log.error({ page: mail.pageId, error: messageOf(error) }, 'queueing a mail to a visitor failed');
     }
   }

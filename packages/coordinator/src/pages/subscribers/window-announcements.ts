@@ -80,9 +80,9 @@ export async function announceWindows(tx: Transaction, wall: number): Promise<vo
 }
 
 /**
- * Announces the end of a window that is about to be removed, on the pages
- * where its beginning was announced. If the beginning was not announced, the
- * window disappears without an announcement, even if its occurrence has begun.
+ * Announces the end of a window that is about to be removed, on the published pages where its beginning was
+ * announced. If the beginning was not announced, the window disappears without an announcement, even if its
+ * occurrence has begun.
  *
  * @param now epoch ms
  */
@@ -133,7 +133,8 @@ async function announceWindow(
 /** What was announced about a window on one page so far. Instants are epoch ms. */
 export type AnnouncedWindow = {
   /**
-   * Beginning of the occurrence that was announced in advance; null: no occurrence was announced in advance.
+   * Beginning of the occurrence that was announced in advance, or else of the first one that was announced
+   * when it began; null: neither was announced.
    */
   readonly announcedFrom: number | null;
   /** Beginning of the occurrence that was announced when it began; null: no beginning was announced. */
@@ -154,7 +155,10 @@ type WindowFacts = {
   readonly createdAt: number;
   /** What was announced so far; null: nothing was announced. */
   readonly before: AnnouncedWindow | null;
-  /** Events before this instant are not announced, epoch ms. */
+  /**
+   * Beginnings before this instant are not announced, and windows created before it are not announced in
+   * advance, epoch ms.
+   */
   readonly since: number;
   readonly now: number;
 };
