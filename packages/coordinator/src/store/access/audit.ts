@@ -4,11 +4,14 @@ import type { Database } from '../schema.ts';
 import type { SqlValue, Store, Transaction } from '../store.ts';
 
 /**
- * Who acted: an API token, an unknown caller (no valid token), the declared file, or the settings
+ * Who acted: an API token, a caller without a valid token (`nobody`), the declared file, or the settings
  * (SVC_API_TOKEN).
  */
 export const AUDIT_ACTORS = ['token', 'nobody', 'declared-file', 'settings'] as const;
-/** `refused`: the caller was at fault. `failed`: svc was at fault. In both cases, nothing was done. */
+/**
+ * `refused`: the caller was at fault, and nothing was done. `failed`: svc was at fault, and stored no change
+ * as far as it knows.
+ */
 export const AUDIT_OUTCOMES = ['done', 'refused', 'failed'] as const;
 
 /** One line of the audit trail. */
@@ -21,16 +24,20 @@ export type AuditLine = {
   readonly token: { readonly id: number; readonly name: string } | null;
   /** A verb, such as `create`, `replace`, `remove` or `login`. */
   readonly action: string;
-  /** Path below `/v1`, such as `monitors/12`. */
+  /**
+   * Path below `/v1`, such as `monitors/12`; or `declared-file`, `dashboard`, or a path below `dashboard/`.
+   */
   readonly object: string;
   readonly outcome: (typeof AUDIT_OUTCOMES)[number];
   /**
-   * HTTP status of the answer. Null: there was no request, or the line was
-   * written together with the change, before the answer.
+   * HTTP status of the answer. Null: there was no request, the line is about a login or logout, or the line
+   * was written together with the change, before the answer.
    */
   readonly status: number | null;
   readonly requestId: string | null;
-  /** Address at the other end of the connection. */
+  /**
+   * IP address of the sender, see `createPeerOf`. Null: there was no request, or its connection is closed.
+   */
   readonly peer: string | null;
   /** A text for people. It never contains a secret. */
   readonly detail: string | null;
@@ -46,8 +53,8 @@ const INSERT = `INSERT INTO audit
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /**
- * Appends lines. The caller passes the transaction of the change that the lines describe, so that the change
- * and its lines are stored together or not at all.
+ * Appends lines. If a transaction makes the change that the lines describe, the caller passes this
+ * transaction, so that the change and its lines are stored together or not at all.
  */
 export async function appendAudit(tx: Transaction, lines: readonly AuditLine[]): Promise<void> {
   if (lines.length > 0) await tx.runEach(INSERT, lines.map(valuesOf));

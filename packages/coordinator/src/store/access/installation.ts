@@ -11,7 +11,7 @@ const JOB_KEY_BYTES = 32;
 /** Values that are made at the first start with a database, and never change. */
 export type Installation = {
   /**
-   * 16 hexadecimal digits. The id is part of each incident's key. So people who see an incident at a vendor
+   * 16 hexadecimal digits. The id is part of each incident's key, so people who see an incident at a vendor
    * know which installation reported it.
    */
   readonly id: string;
@@ -23,7 +23,11 @@ export type Installation = {
   readonly jobKey: Secret<Uint8Array>;
 };
 
-/** @throws StoreError `store-key` when the job key was sealed under another secret key */
+/**
+ * Reads these values. The first call with a database makes them.
+ *
+ * @throws StoreError `store-key` when the job key was sealed under another secret key, or was changed
+ */
 export async function loadInstallation(store: Store, secrets: Secrets): Promise<Installation> {
   return store.transaction(async ({ db }) => {
     const id = await factOrNew(db, 'installation_id', () => randomBytes(ID_BYTES).toString('hex'));

@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-test('a secret is made once, and only its owner can read it', async () => {
+test('a secret is made once, and only the owner of its file can read it', async () => {
   const data = join(folder.path, 'data');
   const made = await generatedSecret(data, 'api-token', generateToken);
   expect(made.reveal()).toMatch(/^svc_[\w-]{43}$/);

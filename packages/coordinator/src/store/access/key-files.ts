@@ -8,15 +8,18 @@ import { Secret } from '@svc/shared/secret.ts';
 export const SECRET_KEY_FILE = 'secret-key';
 /** File in the data folder with the previous key. `secret-key rotate` writes this file. */
 export const PREVIOUS_SECRET_KEY_FILE = 'secret-key-previous';
-/** File in the data folder with the API token that svc generates if no setting gives one. */
+/**
+ * File in the data folder with the operator's API token, which svc generates if no setting gives one. While
+ * the token is rotated, the file has the new token and, in a second line, the old token.
+ */
 export const API_TOKEN_FILE = 'api-token';
 
 /**
- * Returns the secret in the file `name` of `folder`. If the file is missing,
- * this function generates the secret and stores it.
+ * Returns the secret in the file `name` of `folder`. If the file is missing, this function generates the
+ * secret and stores it.
  *
- * Only the owner may read the file. If several processes start at once, they all get the same secret. A crash
- * leaves either the whole file or no file.
+ * Only the owner may read a file that this function makes. If several processes start at once, they all get
+ * the same secret. After a crash, the file is whole or missing.
  *
  * @throws SvcError `secret-file-empty`
  */
@@ -32,10 +35,17 @@ export async function generatedSecret(folder: string, name: string, generate: ()
   return made;
 }
 
-/** The key that seals secrets, and the previous key while secrets are sealed again. Both are in base64. */
+/**
+ * The key that seals secrets, and the previous key, which may still seal some of them. Both are in base64.
+ * `previous` null: there is no previous key.
+ */
 export type SecretKeys = { readonly key: Secret; readonly previous: Secret | null };
 
-/** Returns the keys in the data folder. If there is no key yet, `generate` makes it. */
+/**
+ * Returns the keys in the data folder. If there is no key yet, `generate` makes it.
+ *
+ * @throws SvcError `secret-file-empty`
+ */
 export async function keptKeys(folder: string, generate: () => string): Promise<SecretKeys> {
   // The key is read before the previous key. `secret-key rotate` stores the previous key before it replaces
   // the key, so a new key is never read without its previous key.
@@ -46,8 +56,8 @@ export async function keptKeys(folder: string, generate: () => string): Promise<
 /**
  * Removes the previous key. Call this only when no value is sealed with the previous key any more.
  *
- * @param keys the answer of {@link keptKeys}. If another rotation has begun since that answer, all values may
- *   be sealed with the key that is in the file of the previous key now. The file then stays.
+ * @param keys the answer of {@link keptKeys}. If another rotation has begun since that answer, the file
+ *   stays, because it now has the key with which all values may be sealed
  */
 export async function forgetPreviousKey(folder: string, keys: SecretKeys): Promise<void> {
   if (keys.previous === null) return;
@@ -78,7 +88,7 @@ export async function readSecretFile(path: string): Promise<Secret | null> {
 }
 
 /**
- * Writes a file under a temporary name, and then links it to its final name. Unlike a rename, a link never
+ * Writes a file under a temporary name, and then links it to its final name. A link, unlike a rename, never
  * replaces a file that another process created first.
  */
 async function createWhole(path: string, text: string): Promise<void> {

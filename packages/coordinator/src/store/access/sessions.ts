@@ -1,6 +1,6 @@
 import type { Store, Transaction } from '../store.ts';
 
-/** A session as it is stored. The times are epoch ms. */
+/** A session as it is stored; see `web/sessions.ts`. The times are epoch ms. */
 export type StoredSession = {
   readonly subject: string;
   readonly credential: string;
@@ -52,7 +52,7 @@ export async function removeSessionsOf({ db }: Transaction, subject: string): Pr
   await db.deleteFrom('sessions').where('subject', '=', subject).execute();
 }
 
-/** A link that works once, as it is stored. */
+/** A link that works once, as it is stored; see `web/one-time-links.ts`. */
 export type StoredLink = {
   readonly purpose: string;
   readonly detail: string;

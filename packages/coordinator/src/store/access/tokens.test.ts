@@ -33,7 +33,7 @@ test('a token is found by its secret, also after a restart, until it is revoked'
   expect((await Tokens.load(parts.store)).lookup(secret)).toBeNull();
 });
 
-test('its instants are whole milliseconds, whatever the clock says', async () => {
+test('the instants of a token are whole milliseconds, even if the clock has fractions', async () => {
   const { workspaceId } = parts;
   const { token } = await tokens.create({ workspaceId, name: 'ci', scope: 'read' }, NOW + 0.5);
   expect(token.createdAt).toBe(NOW);
@@ -41,7 +41,7 @@ test('its instants are whole milliseconds, whatever the clock says', async () =>
   expect(await rowsOf(parts.store, 'tokens')).toMatchObject([{ created_at: NOW, revoked_at: NOW + 1 }]);
 });
 
-// The files of PostgreSQL are the server's. Only the hash of a token reaches either database.
+// The files of PostgreSQL belong to its server. Both databases get only the hash of a token.
 test.skipIf(IS_POSTGRES)('the file of the database keeps no secret', async () => {
   const made = await tokens.create({ workspaceId: parts.workspaceId, name: 'ci', scope: 'read' }, NOW);
   const secret = made.secret.reveal();
@@ -128,7 +128,7 @@ test('the time of a token’s last use is kept in memory and written at interval
   expect((await Tokens.load(parts.store)).lastUsedAt(token.id)).toBe(NOW + 5);
 });
 
-test('what another coordinator changed is known after reading again; unchanged tokens stay the same objects', async () => {
+test('a reload finds what another coordinator changed, and keeps the objects of unchanged tokens', async () => {
   const { workspaceId, store } = parts;
   const make = async (name: string, createdBy: Token | null = null) =>
     (await tokens.create({ workspaceId, name, scope: 'admin', createdBy }, NOW)).token;
@@ -144,7 +144,7 @@ test('what another coordinator changed is known after reading again; unchanged t
   expect(tokens.lastUsedAt(kept.id)).toBe(NOW + 2);
 });
 
-test('reading again forgets no token that is created meanwhile, and brings back none that is revoked meanwhile', async () => {
+test('a reload forgets no token that is created meanwhile, and brings back no token that is revoked meanwhile', async () => {
   const { workspaceId } = parts;
   for (let time = 0; time < 20; time += 1) {
     const { token } = await tokens.create({ workspaceId, name: 'a', scope: 'read' }, NOW);

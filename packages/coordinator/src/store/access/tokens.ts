@@ -31,10 +31,7 @@ export type Token = {
   readonly isOperator: boolean;
   /** Epoch ms. */
   readonly createdAt: number;
-  /**
-   * The id and name of the token that created this token. Null: the settings created this token, or it was
-   * created by a version of svc that did not store its creator.
-   */
+  /** The id and name of the token that created this token. Null: the settings gave this token. */
   readonly createdBy: TokenName | null;
   /** Epoch ms; null: the token does not expire. */
   readonly expiresAt: number | null;
@@ -51,7 +48,7 @@ export function tokenVersion({ createdAt }: Token): string {
 
 export type TokenName = { readonly id: number; readonly name: string };
 
-/** The workspace, the scope and the name of a new token. Its creator and its expiry are optional. */
+/** What a new token is created with. Without `createdBy` or `expiresAt`, this member of the token is null. */
 export type TokenGrant = Pick<Token, 'workspaceId' | 'name' | 'scope'> &
   Partial<Pick<Token, 'createdBy' | 'expiresAt'>>;
 
@@ -61,7 +58,7 @@ export function generateToken(): string {
   return `svc_${randomBytes(32).toString('base64url')}`;
 }
 
-/** One round of a plain hash is enough, because tokens are long and random, and cannot be guessed. */
+/** One round of a plain hash is enough, because tokens are long and random, so they cannot be guessed. */
 function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
@@ -159,12 +156,12 @@ export class Tokens {
   }
 
   /**
-   * Revokes a token. `cascade` also revokes each token that this token created, directly
-   * or through other tokens, in every workspace. Tokens of SVC_API_TOKEN stay. With
-   * `cascade`, the token itself may already be revoked.
+   * Revokes a token. `cascade` also revokes each token that this token created, directly or through other
+   * tokens, in every workspace. Tokens of SVC_API_TOKEN stay. With `cascade`, the token itself may already be
+   * revoked.
    *
-   * @returns 'unknown': the workspace has no such token; 'operator': SVC_API_TOKEN sets
-   *   the token, and only a change of that setting revokes it
+   * @returns 'unknown': the workspace has no such token, or the token was already revoked and `cascade` is
+   *   not set; 'operator': SVC_API_TOKEN sets the token, and only a change of that setting revokes it
    */
   async revokeIn(
     tx: Transaction,
@@ -238,16 +235,16 @@ export class Tokens {
     return this.#lastUsed.get(tokenId) ?? null;
   }
 
-  /** Keeps the time of a use in memory until {@link saveUses} writes it. */
+  /** Stores the time of a use in memory. {@link saveUses} writes it to the database. */
   noteUse(tokenId: number, now: number): void {
     this.#lastUsed.set(tokenId, wholeMs(now));
     this.#unsavedUses.add(tokenId);
   }
 
   /**
-   * Writes the times of last use that changed since the previous call.
+   * Writes the times of last use that are not in the database yet.
    *
-   * @throws StoreError
+   * @throws StoreError; the next call then writes these times again
    */
   async saveUses(): Promise<void> {
     const uses = [...this.#unsavedUses].map((id) => [this.#lastUsed.get(id) ?? null, id] as const);
