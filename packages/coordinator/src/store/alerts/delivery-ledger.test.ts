@@ -81,7 +81,7 @@ test('a delivery to a removed channel is left out, and the others are queued und
     createdAt: 1_000,
     replayedAt: null,
     newestId: outcomes[2]?.id,
-    // No incident has its key.
+    // The `incident` of these deliveries is not the key of a stored incident.
     hasNewer: false,
     hasNewerOfIncident: true,
     isAnnounced: false,
@@ -122,7 +122,7 @@ const stepOf = (
 });
 const record = (...steps: DeliveryStep[]) => parts.store.transaction((tx) => recordSteps(tx, steps, 1_600.9));
 
-test('the oldest delivery of a pair is due, then the next, and no delivery that is gone', async () => {
+test('the oldest delivery of a pair is due first and then the next; a step of a deleted delivery is left out', async () => {
   const [first, second] = await queue([row('a'), row('b')]);
   const failed = stepOf(first?.id, 'pending', { newestId: second?.id ?? 0 });
   await record({ ...failed, attempt: { ...attempt, deliveryId: first?.id ?? 0 } });
@@ -151,7 +151,7 @@ test('the oldest delivery of a pair is due, then the next, and no delivery that 
   ]);
 });
 
-test('a delivery whose attempt failed waits until an instant of these years', async () => {
+test('the end of a wait may be an instant that needs more than 32 bits', async () => {
   const [first] = await queue([row('a')]);
   const at = Date.UTC(2026, 0, 1);
   await record(stepOf(first?.id, 'pending', { at: 1_500, nextAttemptAt: at }));
@@ -176,7 +176,7 @@ test('a successful delivery makes the waiting ones of its channel due, each once
   await record(stepOf(a?.id, 'pending', { monitorId: 1, at: 2_000, nextAttemptAt: 7_000 }));
   await record(stepOf(b?.id, 'delivered', { monitorId: 2 }));
   expect(await nextIds()).toEqual(['a 0']);
-  // The delivery fails although its back-off is not over.
+  // The attempt fails. It was made before the regular time of the delivery.
   await record(stepOf(a?.id, 'pending', { monitorId: 1, at: 3_000, nextAttemptAt: 13_000 }));
   const [c] = await queue([row('c', channel, 3)]);
   await record(stepOf(c?.id, 'delivered', { monitorId: 3 }));
@@ -219,7 +219,7 @@ test('only dead deliveries are replayed', async () => {
   expect(await next()).toMatchObject([{ replayedAt: 2_000 }]);
 });
 
-test('after a start no wait is longer than it was when it began, whatever the clock says', async () => {
+test('after a start, no wait is longer than it was when it began, even if the clock was set back', async () => {
   const [a, b] = await queue([row('a', channel, 1), row('b', channel, 2)]);
   // The wait of the first delivery began at 1,520.76 on the clock of the attempt, and ends at 9,000 on a
   // clock that is ahead.

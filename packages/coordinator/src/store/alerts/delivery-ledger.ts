@@ -24,14 +24,14 @@ export type AttemptEntry = {
   reason: string | null;
   statusCode: number | null;
   error: string | null;
-  /** The receiver's answer, shortened and with secrets masked; null: there was no answer. */
+  /** The receiver's answer, shortened and with secrets masked; null: there was no answer, or it was empty. */
   reply: string | null;
 };
 
 /** A step in the life of a delivery, with the consequences of the step for the delivery's channel. */
 export type DeliveryStep = {
   deliveryId: number;
-  /** Id of the youngest pending delivery of the pair when the attempt began. */
+  /** Id of the youngest pending delivery of the pair when this delivery was read, before the attempt. */
   newestId: number;
   pair: DeliveryPair;
   /** Null: nothing was sent. */
@@ -51,8 +51,8 @@ export type DeliveryStep = {
   /** The new text that the channel's code stores for the channel; null: unchanged. */
   kept: string | null;
   /**
-   * Whether the delivery keeps the id of its last grouped message. It
-   * keeps the id if that message may have arrived.
+   * Whether the delivery keeps the id of its last grouped message: it is pending, and that message may have
+   * arrived.
    */
   isGroupKept: boolean;
 };
@@ -64,9 +64,9 @@ export type AnnouncedIncident = { readonly incident: string; readonly thread: st
  * The new state of a channel.
  *
  * - `ok`, `failing`: the result of an attempt. Neither changes a stopped channel.
- * - `stopped`: the channel's address is dead. The state
- *   lasts until the channel is changed or a test is delivered.
- * - `taken-up`: a test was delivered.
+ * - `stopped`: the channel's address is dead. The state lasts until the channel's kind or settings are
+ *   changed, or a test or a replayed delivery is delivered.
+ * - `taken-up`: a test or a replayed delivery was delivered.
  */
 export type ChannelState = { state: 'ok' | 'failing' | 'stopped' | 'taken-up'; reason: string | null };
 
@@ -74,11 +74,12 @@ export type ChannelState = { state: 'ok' | 'failing' | 'stopped' | 'taken-up'; r
 export type StoppedChannel = { readonly notificationId: number; readonly reason: string | null };
 
 /**
- * Writes steps of deliveries. Each step belongs to another pair. When a message is delivered, the deliveries
- * of its channel that wait for the end of their back-off become due at once. This happens to a delivery only
- * once, until the delivery is attempted at a regular time again.
+ * Writes steps of deliveries of different pairs. When a message is delivered, the deliveries of its channel
+ * that wait for the end of their back-off become due at once. This happens to a delivery only once, until the
+ * delivery is attempted at a regular time again. A step of a delivery that does not exist any more is left
+ * out.
  *
- * @param now epoch ms; stored as the end of each delivery that a step ends
+ * @param now epoch ms; stored as the end of deliveries, and as the time of announcements and stops
  * @returns the channels that these steps stopped
  */
 export async function recordSteps(
@@ -88,7 +89,7 @@ export async function recordSteps(
 ): Promise<readonly StoppedChannel[]> {
   const older = `SELECT 1 FROM deliveries o WHERE o.state = 'pending' AND o.notification_id = deliveries.notification_id
     AND o.monitor_id = deliveries.monitor_id AND o.id < deliveries.id`;
-  // Finds younger deliveries of the pair that were queued during the attempt.
+  // Finds younger deliveries of the pair that were queued after the delivery was read.
   const younger = `SELECT 1 FROM deliveries y WHERE y.state = 'pending' AND y.notification_id = deliveries.notification_id
     AND y.monitor_id = deliveries.monitor_id AND y.id > ?`;
   const outcomes = await tx.runEach(
@@ -133,8 +134,8 @@ export async function recordSteps(
 }
 
 /**
- * Returns when the next attempt is due, epoch ms on the system's clock, which also dates
- * the attempts. Null: there will be no further attempt.
+ * Returns when the next attempt is due, epoch ms: after an attempt, on the system's clock, which also dates
+ * the attempt; without an attempt, on the clock of `due_at`. Null: there will be no further attempt.
  */
 function nextOf({ attempt, nextAttemptAt, waitMs }: DeliveryStep): number | null {
   if (nextAttemptAt === null || waitMs === null) return null;
@@ -180,8 +181,8 @@ async function insertAttempts(tx: Transaction, attempts: readonly WrittenAttempt
 }
 
 /**
- * Stores the incidents that were announced to channels. Each incident is stored with the text that the
- * channel's code keeps for the incident.
+ * Stores the incidents that were announced, or may have been announced, to channels. Each incident is stored
+ * with the text that the channel's code keeps for the incident.
  */
 async function storeThreads(tx: Transaction, steps: readonly DeliveryStep[], now: number): Promise<void> {
   const rows = steps.flatMap(({ pair, announced }) =>
@@ -209,8 +210,8 @@ async function storeKeptTexts(tx: Transaction, steps: readonly DeliveryStep[]): 
 type NewState = ChannelState & { readonly notificationId: number };
 
 /**
- * Writes the states of channels after their last attempts. A state is not declared, so the row version does
- * not change. Returns the channels that this call stopped.
+ * Writes the states of channels and page recipients after their last attempts. A state is not declared, so
+ * the row version does not change. Returns the channels that this call stopped.
  */
 async function writeChannelStates(
   tx: Transaction,
@@ -232,8 +233,8 @@ async function writeChannelStates(
 }
 
 /**
- * Stops the page recipients whose address is dead. Recipients have no other state,
- * and svc sends no notice about a stopped recipient.
+ * Stops the subscriptions of page recipients whose address is dead. The other states of channels do not apply
+ * to recipients, and svc sends no notice about a stopped recipient.
  */
 async function stopRecipients(tx: Transaction, states: readonly NewState[]): Promise<void> {
   const rows = states.flatMap(({ notificationId, reason }) => {
@@ -349,7 +350,10 @@ export function newestDeliveries(store: Store, search: DeliverySearch): Promise<
   return query.orderBy('id', 'desc').limit(limit).execute();
 }
 
-/** A delivery by its id; null when it does not exist or belongs to another workspace. */
+/**
+ * A delivery to a channel of the workspace; null: the workspace has no such delivery, or its channel was
+ * removed. Mails of status pages belong to no workspace.
+ */
 export async function findDelivery(
   store: Store,
   workspaceId: number,

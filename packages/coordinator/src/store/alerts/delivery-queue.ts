@@ -10,17 +10,18 @@ import { alertText, openAlert } from './stored-alerts.ts';
 /*
  * The outbox: the deliveries that wait to be sent. `delivery-ledger.ts` records their attempts and results.
  *
- * The deliveries of one monitor to one channel (a pair) are sent one after the other, so only the oldest
- * pending delivery of a pair has a `due_at`. Each transaction that ends, replays or queues deliveries sets
- * the `due_at` of the pair's next delivery.
+ * The deliveries about one monitor to one channel (a pair) are sent one after the other, so only the oldest
+ * pending delivery of a pair has a `due_at`. Each transaction that ends, replays or queues deliveries ensures
+ * that the delivery that is the oldest afterwards has one.
  */
 
 const UIDS_PER_READ = 500;
 
 /**
- * A monitor and a channel. The deliveries of a pair are sent one after the other. A mail of a status page
- * also belongs to a pair. For such a mail, `notificationId` stands for a page recipient (see
- * `declaration/channels.ts`), and `monitorId` is not the id of a monitor.
+ * A monitor and a channel. The deliveries of a pair are sent one after the other. A delivery that is about no
+ * monitor (a test, a message about a channel, a mail of a status page) also belongs to a pair. Its
+ * `monitorId` is 0 or less. For a mail of a status page, `notificationId` stands for a page recipient (see
+ * `declaration/channels.ts`).
  */
 export type DeliveryPair = { notificationId: number; monitorId: number };
 
@@ -41,17 +42,23 @@ export type QueuedDelivery = DeliveryPair & {
   replayedAt: number | null;
   /** Id of the youngest pending delivery of the pair; this delivery's own id if no younger delivery waits. */
   newestId: number;
-  /** Whether a younger delivery of the pair waits behind this delivery, and is about an incident. A notice is not. */
+  /**
+   * Whether a younger delivery of the pair that is about an incident waits behind this one. Notices do not
+   * count.
+   */
   hasNewer: boolean;
-  /** Whether a younger delivery of the pair and the same incident waits behind this delivery. */
+  /** Whether a younger delivery of the pair about the same incident waits behind this one. */
   hasNewerOfIncident: boolean;
   /** Whether the channel has, or may have, received an earlier alert of the incident. */
   isAnnounced: boolean;
-  /** Whether the link has the incident as its open alert, and the monitor's open incident is not acknowledged. */
+  /**
+   * Whether this incident was the last one announced to the channel, its end is not announced yet, and the
+   * monitor has an open incident that is not acknowledged.
+   */
   isOpen: boolean;
   /** What the channel's code stored for the incident, such as a message's id; null: nothing. */
   thread: string | null;
-  /** Id of the grouped message in which the delivery may have arrived; null: it was in no grouped message. */
+  /** Id of the grouped message in which the delivery may have arrived; null: there is no such message. */
   groupUid: string | null;
   /** When the delivery may be sent, epoch ms; 0: at once. */
   dueAt: number;
@@ -93,7 +100,8 @@ export function insertDeliveries(rows: readonly QueuedRow[]): SqlStep {
 }
 
 /**
- * Queues deliveries in the caller's transaction.
+ * Queues deliveries in the caller's transaction. Deliveries that the step of `insert` leaves out are not
+ * queued.
  *
  * @param parts.insert makes the step that inserts the rows, such as {@link insertDeliveries}
  * @param parts.onQueued called after the commit, for each queued delivery
@@ -117,7 +125,7 @@ export async function queueDeliveries<D extends ToQueue>(
 }
 
 /**
- * The statement that inserts a delivery if its receiver exists.
+ * The statement that inserts a delivery if its receiver exists and no delivery has its uid.
  *
  * @param receivers the table of the receivers
  * @param receivedById an expression over that table: the value of `notification_id` for a receiver
@@ -158,8 +166,8 @@ export function hastenOlder(rows: readonly QueuedRow[]): SqlStep {
 }
 
 /**
- * The ids of the deliveries with these uids, in the order of the uids;
- * null: the channel of the delivery was removed.
+ * The ids of the deliveries with these uids, in the order of the uids; null: there is no delivery with the
+ * uid.
  */
 export async function deliveryIds({ work }: Store, uids: readonly string[]): Promise<(number | null)[]> {
   const ids = new Map<string, number>();
@@ -172,8 +180,8 @@ export async function deliveryIds({ work }: Store, uids: readonly string[]): Pro
 }
 
 /**
- * The deliveries that a channel sends next, at most one for each monitor, by due
- * time. Deliveries that are not due yet are included.
+ * The deliveries that a channel sends next, at most one for each monitor, by due time, at most `limit`.
+ * Deliveries that are not due yet are included.
  *
  * @param exceptMonitors monitors whose deliveries are being sent
  */
@@ -197,12 +205,11 @@ export type NextSearch = {
 };
 
 /**
- * The deliveries of a channel that may be sent in one message, by id.
- * Deliveries whose back-off has not ended are included.
+ * The deliveries of a channel that may be sent in one message, at most one for each monitor, by id, at most
+ * `limit`. Deliveries whose back-off has not ended are included. Replayed deliveries are left out.
  *
  * @param search.queued only deliveries that were queued between these two instants (both exclusive, epoch ms)
- * @param search.groupUid only deliveries of this earlier grouped message; null:
- *   only deliveries that were in no grouped message
+ * @param search.groupUid only deliveries with this `groupUid`; null: only deliveries without one
  */
 export async function groupableDeliveries(
   { work }: Pick<Store, 'work'>,
@@ -229,7 +236,7 @@ function without(monitors: Iterable<number>): RawBuilder<unknown> {
   return ids.length === 0 ? sql`` : sql`AND d.monitor_id NOT IN (${sql.join(ids)})`;
 }
 
-/** A truth value in a row: 0 or 1 from SQLite, a boolean from PostgreSQL. */
+/** A truth value in a row. The connections to both databases answer 0 or 1. */
 type Flag = number | boolean;
 
 type HeadRow = {
@@ -305,12 +312,12 @@ export async function joinGroup(tx: Transaction, ids: readonly number[], groupUi
 }
 
 /**
- * A channel with pending deliveries. `dueAt`: when the first of these deliveries may be sent, epoch ms; 0: at
- * once.
+ * A channel or page recipient with pending deliveries. `dueAt`: when the first of these deliveries may be
+ * sent, epoch ms; 0: at once.
  */
 export type DueChannel = { readonly notificationId: number; readonly dueAt: number };
 
-/** The channels with pending deliveries. */
+/** The channels and page recipients with pending deliveries. */
 export async function dueChannels({ work }: Pick<Store, 'work'>): Promise<readonly DueChannel[]> {
   const { rows } = await sql<DueChannel>`
     SELECT notification_id AS "notificationId", min(due_at) AS "dueAt"
@@ -318,14 +325,17 @@ export async function dueChannels({ work }: Pick<Store, 'work'>): Promise<readon
   return rows;
 }
 
-/** SQL expression: the whole length of a delivery's present wait, ms. */
+/**
+ * SQL expression: the whole length of the wait after a delivery's last recorded attempt, ms. Without a
+ * recorded attempt, it is the wait after a failure of svc itself.
+ */
 const WAIT_MS = `coalesce((SELECT a.next_attempt_at - a.at - CAST(a.duration AS INTEGER) FROM delivery_attempts a
   WHERE a.delivery_id = deliveries.id AND a.number = deliveries.attempts), ${OWN_FAILURE_WAIT_MS})`;
 
 /**
- * Shortens waits at the start of a coordinator. If a delivery's remaining wait is
- * longer than its whole wait, the wait begins again at `now` (epoch ms). The remaining
- * wait can be longer only because the clock was set back.
+ * Shortens waits at the start of a leader. If a delivery's remaining wait is longer than the whole wait after
+ * its last attempt, that wait begins again at `now` (epoch ms). The usual cause is that the clock was set
+ * back.
  */
 export async function shortenWaits(store: Store, now: number): Promise<void> {
   const [at, wait] = [wholeMs(now), sql.raw(WAIT_MS)];
@@ -347,17 +357,21 @@ export async function hastenChannel({ db }: Transaction, notificationId: number)
     .execute();
 }
 
-/** A channel, or a recipient of a status page, with pending deliveries. */
+/** A channel or page recipient with pending deliveries. */
 export type WaitingChannel = {
   readonly notificationId: number;
-  /** Null: the receiver is a recipient of a status page. */
+  /** Null: the receiver is a page recipient. */
   readonly workspaceId: number | null;
-  /** Number of monitors with pending deliveries to this receiver. */
+  /** Number of monitors about which the receiver has pending deliveries. */
   readonly pairs: number;
-  /** When the oldest of these monitors' next deliveries was queued or replayed, epoch ms. */
+  /**
+   * When the delivery that waits longest among the next ones of these monitors was queued or last replayed,
+   * epoch ms.
+   */
   readonly oldestQueuedAt: number;
 };
 
+/** The channels and page recipients with pending deliveries. Removed receivers are left out. */
 export async function waitingChannels({ work }: Pick<Store, 'work'>): Promise<readonly WaitingChannel[]> {
   const { rows } = await sql<WaitingChannel>`
     SELECT d.notification_id AS "notificationId", n.workspace_id AS "workspaceId", count(*) AS pairs,
@@ -413,8 +427,8 @@ export async function replayDelivery(
 }
 
 /**
- * The oldest dead deliveries of a channel, by id, at most `limit`. Test alerts
- * and messages about other channels, which belong to no monitor, are left out.
+ * The next dead deliveries of a channel, by ascending id, at most `limit`. Test alerts and messages about
+ * other channels, which are about no monitor, are left out.
  *
  * @param after only deliveries with a higher id
  */
@@ -466,7 +480,7 @@ export async function replayDeliveries(
 }
 
 /**
- * Makes the oldest pending delivery of each pair due at once. Call this
+ * Makes the oldest pending delivery of each pair due at once, unless it has a due time already. Call this
  * when the pair's previous delivery has ended.
  */
 export async function passOnTurns(tx: Transaction, pairs: readonly DeliveryPair[]): Promise<void> {

@@ -7,16 +7,26 @@ import type { Shard } from '../../verdict/shard.ts';
 import { idChunks, inShard, type Readable, readingOf, wholeMs } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
 
-/* The notices about monitors that have begun and are not over. `verdict/monitor-notices.ts` says when. */
+/*
+ * The notices about monitors that have begun and not ended. `verdict/monitor-notices.ts` says when they begin
+ * and end.
+ */
 
-/** The channels to which the beginning of a notice was sent: their ids, and the versions of their links. */
+/**
+ * The channels for which the message about the beginning of a notice was queued: their ids, and the versions
+ * of their links.
+ */
 const told = z.array(z.object({ id: z.number().int(), version: z.number().int() }));
 export type Told = z.infer<typeof told>;
 
 /** `key`: the `incident` of the notice's deliveries. */
 export type StoredNotice = MonitorNotice & { readonly key: string; readonly told: Told };
 
-/** The notices about the monitors of the shard. */
+/**
+ * The notices about the monitors of the shard, in any order.
+ *
+ * @throws SyntaxError, ZodError when a stored value cannot be read
+ */
 export async function storedNotices({ work }: Store, shard: Shard): Promise<StoredNotice[]> {
   const rows = await work
     .selectFrom('monitor_notices')
@@ -75,7 +85,7 @@ export type NoticeReceiver = {
   readonly id: number;
   /** Version of the link. */
   readonly version: number;
-  /** Whether the channel is told of missing data. */
+  /** Whether the channel gets notices about missing data. */
   readonly hearsOfNoData: boolean;
 };
 
@@ -100,8 +110,8 @@ export async function noticeReceivers(
 }
 
 /**
- * Stores notices that have begun. A notice is stored only if its monitor
- * still has the given status since the given instant (epoch ms).
+ * Stores notices that have begun. A notice is stored only if its monitor still has the given status since the
+ * given instant (epoch ms), and has no notice about the same region yet.
  *
  * @returns for each notice whether it is stored
  */

@@ -100,7 +100,7 @@ function addChannel({ configuration, workspaceId }: ConfiguredStore): Promise<nu
   );
 }
 
-/** Calls every function of the outbox and of the ledger once. */
+/** Runs the statements of the outbox and of the ledger. */
 async function callEach(
   { store, secrets, workspaceId }: ConfiguredStore,
   notificationId: number,
@@ -157,7 +157,7 @@ async function callEach(
     await replayDelivery(tx, 2, 3);
     await passOnTurns(tx, [pair]);
   });
-  // With a wait that has become longer than at its beginning, `shortenWaits` also runs its second statement.
+  // The remaining wait is longer than the whole wait, so `shortenWaits` also runs its second statement.
   await store.transaction((tx) => tx.query('UPDATE deliveries SET due_at = 100000 WHERE id = 2'));
   await shortenWaits(store, 5);
   await dueChannels(store);

@@ -4,12 +4,17 @@ import type { Announced } from '../../verdict/transition.ts';
 import { inShard, wholeMs } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
 
-/** Longest time between two reminders, ms. */
+/** Maximum interval of reminders, ms: a day. */
 const LONGEST_MS = 86_400_000;
-/** The number of reminders from which on the shortest interval, doubled each time, is longer than a day. */
+/**
+ * Number of reminders after which even the shortest interval (30 min), doubled each time, exceeds the
+ * maximum.
+ */
 const LONGEST_AFTER = 6;
 
-/** A channel that is to be reminded of an open incident that nobody has acknowledged. */
+/**
+ * A reminder that is due: the channel was alerted about a monitor whose open incident is not acknowledged.
+ */
 export type DueReminder = {
   readonly monitorId: number;
   readonly notificationId: number;
@@ -23,14 +28,15 @@ export type DueReminder = {
   readonly number: number;
 };
 
-/** The channel and the monitor of the last reminder of a page. */
+/** The place of a reminder in the order of {@link dueReminders}. */
 export type ReminderPlace = Pick<DueReminder, 'monitorId' | 'notificationId'>;
 
 /**
- * The reminders of a shard that are due, ordered by monitor and channel. The first is due `remind_every` after the
- * last alert of the incident that may have reached the channel, or after the beginning of the incident if none did.
- * Each further one is due after twice the time before, at most a day. None is due while an alert of the monitor still
- * waits for the channel, or while the channel is stopped.
+ * The next due reminders of a shard, by monitor and channel, at most `limit`. The first reminder about an
+ * incident is due `remind_every` after the last alert that may have reached the channel, or after the
+ * beginning of the incident if no alert did. Each further one is due after an interval twice as long as the
+ * one before, at most a day. None is due while a delivery about the monitor waits for the channel, or while
+ * the channel is stopped.
  *
  * @param search.exceptKinds kinds of channel that get no reminders
  * @param search.after       only reminders after this one; null: from the first one on
@@ -74,7 +80,8 @@ export async function dueReminders(
 }
 
 /**
- * Stores that these reminders are sent, each if its alert is still open, and nobody has acknowledged the incident since.
+ * Stores that these reminders are sent. A reminder is stored only if its alert is still open, and the monitor
+ * has an open incident that is not acknowledged.
  *
  * @param at epoch ms
  * @returns for each reminder whether it is stored

@@ -23,9 +23,9 @@ export function alertText(secrets: Secrets, alert: Alert): string {
 }
 
 /**
- * Returns the alert to send; null: this version cannot read the stored alert. The function
- * does not throw for such an alert, so that the deliveries of other alerts go on. If the
- * sealed address does not open, the alert has the masked address.
+ * Returns the alert to send; null: the stored JSON is no alert that this version can read. The function does
+ * not throw for such an alert, so that the deliveries of other alerts go on. If the sealed address does not
+ * open, the alert has the masked address.
  */
 export function openAlert(secrets: Secrets, text: string): Alert | null {
   const stored: unknown = JSON.parse(text);
@@ -35,8 +35,8 @@ export function openAlert(secrets: Secrets, text: string): Alert | null {
 }
 
 /**
- * The alert with its address masked, for readers without access to secrets; null when the alert cannot be
- * read.
+ * The alert with the secret parts of its address masked, for readers without access to secrets; null: this
+ * version cannot read the alert.
  */
 export function readMasked(text: string): Alert | null {
   const alert = alertSchema.safeParse(JSON.parse(text)).data ?? null;
@@ -45,7 +45,7 @@ export function readMasked(text: string): Alert | null {
 
 /**
  * Returns the alert's text with its address sealed under the present key, as {@link alertText} writes it.
- * Null: the alert has no secret, or cannot be read.
+ * Null: the address of the alert has no secret, or this version cannot read the alert.
  */
 export function resealedAlert(secrets: Secrets, text: string): string | null {
   const alert = openAlert(secrets, text);
