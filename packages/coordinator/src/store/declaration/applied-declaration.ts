@@ -16,8 +16,8 @@ const sources = z.object({
   /** Names of the environment variables that the declared file inserts. */
   variables: z.array(z.string()).readonly(),
   /**
-   * Keyed hash of the declaration with its inserted values. An equal hash means that nothing has changed. The
-   * hash reveals nothing about the values.
+   * Keyed hash of all sources of the declaration, see `DeclarationSources`. An equal hash means that none of
+   * them has changed. The hash reveals nothing about inserted values.
    */
   fingerprint: z.string(),
   /** Warnings about parts of the file that have no effect, with their places. */
@@ -26,7 +26,7 @@ const sources = z.object({
     .readonly(),
   /** Number of resources that the file declares. */
   resources: z.number(),
-  /** The rows that the file owned after it was applied; see {@link ownedRows}. */
+  /** Describes the rows that the file owned after it was applied; see {@link ownedRows}. */
   rows: z.string(),
 });
 
@@ -42,7 +42,7 @@ const storedSources = z
   })
   .pipe(sources);
 
-/** The sources of the declaration that was applied last. */
+/** What is stored about the declaration that was applied last. */
 export type AppliedDeclaration = z.infer<typeof sources>;
 
 /** SHA-256 (hex) of the declared file that was applied last; null: no file was ever applied. */
@@ -50,7 +50,10 @@ export function appliedDigest({ db }: Transaction): Promise<string | null> {
   return readFact(db, DIGEST);
 }
 
-/** The sources of the last applied declaration; null: none was applied, or its sources cannot be read. */
+/**
+ * What is stored about the last applied declaration; null: none was applied, or the stored value cannot be
+ * read.
+ */
 export async function appliedDeclaration(source: Readable): Promise<AppliedDeclaration | null> {
   const db = readingOf(source);
   const stored = await readFact(db, SOURCES);
@@ -59,8 +62,8 @@ export async function appliedDeclaration(source: Readable): Promise<AppliedDecla
 }
 
 /**
- * Stores the sources of the applied declaration. Call this in the transaction that applies the declaration,
- * after all other writes of the transaction.
+ * Stores the sources of the applied declaration, and the rows that the file owns now. Call this in the
+ * transaction that applies the declaration, after the writes of resources.
  */
 export async function writeAppliedDeclaration(
   tx: Transaction,
@@ -73,11 +76,11 @@ export async function writeAppliedDeclaration(
 }
 
 /**
- * Describes the rows that the declared file owns: for each table their number, the sum of their ids, and the
- * sum of their versions.
+ * Describes the rows of the workspace that the declared file owns: for each table their number, the sum of
+ * their ids, and the sum of their versions.
  *
- * Equal texts at two moments mean that none of the rows was changed, removed, released or replaced in
- * between: row versions only grow, and no id is given twice.
+ * Equal texts at two moments mean that the file owns the same rows with the same content: row versions only
+ * grow, and no id is assigned twice.
  */
 export async function ownedRows(source: Readable, workspaceId: number): Promise<string> {
   const counts: string[] = [];

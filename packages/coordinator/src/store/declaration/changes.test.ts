@@ -7,7 +7,7 @@ import { StoredConfiguration } from '../../declaration/stored-configuration.ts';
 import { type Change, changesAfter, removeChanges } from './changes.ts';
 
 let parts: ConfiguredStore;
-/** The commits whose effects were requested. */
+/** The id of the last entry of each commit whose effects were requested. */
 let applied: number[];
 let configuration: StoredConfiguration;
 
@@ -39,7 +39,7 @@ const webhook = (...monitors: number[]) => ({
 });
 
 const log = () => changesAfter(parts.store, 0, 100);
-/** The log without ids, which is emptied. */
+/** Returns the entries of the log without their ids, and empties the log. */
 async function logged(): Promise<Omit<Change, 'id'>[]> {
   const changes = await log();
   const { sql, rows } = removeChanges(changes.at(-1)?.id ?? 0);
@@ -122,7 +122,7 @@ describe('a change of the declaration is logged', () => {
     });
   });
 
-  test('a removed channel, whose links have no kind from then on', async () => {
+  test('a removed channel; earlier entries about its links then have no kind of channel', async () => {
     const monitorId = await create('svc_http_monitor');
     await logged();
     const notificationId = await create('svc_notification', webhook(monitorId));
@@ -157,7 +157,7 @@ describe('a change of the declaration is logged', () => {
   });
 });
 
-test('effects are requested once per commit, up to its last entry, and awaited', async () => {
+test('effects are requested once per commit, up to its last entry, and the caller waits for them', async () => {
   const id = await create('svc_http_monitor');
   await create('svc_status_page');
   await create('svc_notification', webhook(id));

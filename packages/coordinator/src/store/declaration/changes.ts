@@ -7,12 +7,11 @@ import type { SqlStep, SqlValue, Store, Transaction } from '../store.ts';
 import { ANNOUNCED } from './links.ts';
 
 /**
- * The log of changes to the declaration.
+ * The log of changes of the declaration, maintenance windows and mutes.
  *
- * A transaction that changes rows appends the changes to the log. The leading coordinator applies their
- * effects (votes that end, announcements, scheduling, memory), and removes the entries in the transaction
- * that stores those effects. So the effects of every entry in the log are still to be applied, also after a
- * crash.
+ * A transaction that changes rows appends the changes to the log. The leader of a shard applies their effects
+ * (votes that end, announcements, scheduling, memory), and removes the entries in the transaction that stores
+ * these effects. So the effects of every entry in the log are still to be applied, also after a crash.
  *
  * Each shard has its own entries, because its leader applies and removes them by itself. An entry about a
  * monitor is appended for the shard of the monitor, and every other entry once for each shard.
@@ -23,11 +22,11 @@ const linkDetail = z.object({
   version: z.number().int(),
   announced: z.enum(ANNOUNCED),
   incident: z.string().nullable(),
-  /** When the monitor's open incident began, epoch ms; null: no incident is open. */
+  /** When the link's incident began, epoch ms; null: the link has no incident. */
   incidentSince: z.number().nullable(),
 });
 
-/** The content of a link's row, as it was before the row was removed. */
+/** The content of a link's row before the row was removed, and the kind of its channel. */
 export type RemovedLink = z.infer<typeof linkDetail>;
 
 const monitorDetail = z.object({
@@ -51,7 +50,7 @@ const windowDetail = z.object({ windowId: z.number().int() });
 export type NewChange =
   /** `removed` null: the monitor was created or updated. */
   | { readonly kind: 'monitor'; readonly monitorId: number; readonly removed: RemovedRows | null }
-  /** A monitor was linked to a channel. `version`: the version of the link. */
+  /** A channel was linked to a monitor. `version`: the version of the link. */
   | {
       readonly kind: 'linked';
       readonly monitorId: number;
@@ -65,18 +64,17 @@ export type NewChange =
       readonly link: RemovedLink;
     }
   /**
-   * A channel was changed, and is no longer stopped. `version`: the new version of the channel's links if the
-   * channel's kind changed; null: the kind did not change.
+   * The kind, the settings or `group_alerts` of a channel was changed. `version`: the new version of the
+   * channel's links if its kind was changed; null: the kind is the same.
    */
   | { readonly kind: 'channel'; readonly notificationId: number; readonly version: number | null }
-  /** A channel was removed with its links and its pending deliveries. */
+  /** A channel was removed with its links. Its deliveries are removed later, in small steps. */
   | { readonly kind: 'channel-removed'; readonly notificationId: number }
   /** A maintenance window or a mute was created, changed or removed. `windowId`: see `LiveWindow.id`. */
   | { readonly kind: 'maintenance'; readonly windowId: number };
 
 /**
- * Stands for the detail of an entry if this version cannot read the
- * detail. The entry is applied nevertheless.
+ * Stands for the detail of an entry that this version cannot read. The entry is applied without its detail.
  */
 export const UNREADABLE = 'unreadable';
 
@@ -129,8 +127,8 @@ export async function appendAgain(tx: Transaction): Promise<void> {
 }
 
 /**
- * The next entries of the shard after this id, in their order. The query runs on
- * the connection for `work`, so reads of pages and of the API do not delay it.
+ * The next entries of the shard after this id, by ascending id, at most `limit`. The query runs on the
+ * connection for `work`, so reads of pages and of the API do not delay it.
  */
 export async function changesAfter(
   store: Store,
@@ -235,7 +233,7 @@ function versionText({ version }: z.infer<typeof versionDetail>): string {
 
 /**
  * Returns a text that changes with every change of a status and of the declaration, because each such change
- * adds a row to `transitions` or `audit`.
+ * adds a row to `transitions` or `audit`. Other rows of these tables change the text too.
  */
 export async function newestChange({ read }: Store): Promise<string> {
   const { rows } = await sql<{ transition: number | null; line: number | null }>`

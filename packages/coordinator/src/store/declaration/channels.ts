@@ -6,12 +6,12 @@ import type { SealPurpose, Secrets } from './secrets.ts';
 
 const SEAL: SealPurpose = 'notifications.settings';
 
-/** The row of a declared channel, with its settings sealed. */
+/** What alerts need to know about a channel, with its settings sealed. */
 export type SealedChannel = {
   readonly workspaceId: number;
   readonly kind: string;
   readonly settingsSealed: Uint8Array;
-  /** Whether alerts of many monitors that change together come as one message. */
+  /** Whether alerts of many monitors that change together may come as one message. */
   readonly groupsAlerts: boolean;
   /** Why the channel is stopped; null: it is not stopped. */
   readonly stoppedFor: string | null;
@@ -65,8 +65,8 @@ export function openSettings(secrets: Secrets, sealed: Uint8Array): Secret<unkno
 }
 
 /**
- * Sets a channel's state. The row version does not change. A stopped channel stays stopped until its settings
- * change or a test is delivered. Returns false if the workspace has no such channel.
+ * Sets the state of a channel that is not stopped. A stopped channel keeps its state. The row version does
+ * not change. Returns false if the workspace has no such channel.
  */
 export async function setChannelState(
   tx: Transaction,
@@ -83,7 +83,10 @@ export async function setChannelState(
   return rows.length > 0;
 }
 
-/** The channels that the declared file owns, by ascending id. */
+/**
+ * The channels of the workspace that the declared file owns, by ascending id. `reason`: why the channel
+ * fails.
+ */
 export async function channelsOfFile(
   source: Readable,
   workspaceId: number,

@@ -6,14 +6,14 @@ import type { Database } from '../schema.ts';
 import type { Transaction } from '../store.ts';
 
 /**
- * The statuses that a link can store. A link enables a channel for a monitor, and stores the status of the
- * last alert to the channel about the monitor.
+ * The statuses that a link can store. A link enables a channel for a monitor, and stores the status that was
+ * last announced to the channel about the monitor, at first `active`.
  */
 export const ANNOUNCED = ['active', 'degraded', 'error'] as const satisfies readonly Announced[];
 
 /**
- * Maximum number of links that are read or written in one message to a database thread. A channel may name
- * all monitors, and one message with 120,000 links would block the main thread for 0.2 s.
+ * Maximum number of links that one statement reads or writes. A channel may name all monitors, and one
+ * message with 120,000 links to a thread of the database would block the main thread for 0.2 s.
  */
 const LINKS_TOGETHER = 1_800;
 
@@ -47,7 +47,7 @@ export async function linkedMonitors(
   return linked;
 }
 
-/** A channel whose deliveries fail. */
+/** A channel with the state `failing`. */
 export type FailingChannel = {
   readonly id: number;
   readonly name: string | null;
@@ -55,8 +55,8 @@ export type FailingChannel = {
 };
 
 /**
- * The failing channels of one monitor. `first`: the failing channels with the
- * lowest ids. `total`: the number of all failing channels.
+ * The failing channels of one monitor or of one workspace. `first`: the failing channels with the lowest ids.
+ * `total`: the number of all failing channels.
  */
 export type FailingChannels = { readonly first: readonly FailingChannel[]; readonly total: number };
 
@@ -115,7 +115,7 @@ export type ChannelLink = {
   readonly version: number;
   readonly announced: Announced;
   readonly incident: string | null;
-  /** When the incident began, epoch ms; null: there is no incident. */
+  /** When the link's incident began, epoch ms; null: the link has no incident. */
   readonly incidentSince: number | null;
 };
 

@@ -10,7 +10,10 @@ import type { Store } from '../store.ts';
 export const SHOWN_STATES = ['error', 'degraded', 'unknown', 'active', 'paused'] as const;
 export type ShownState = (typeof SHOWN_STATES)[number];
 
-/** Orders of the list. `state` puts the most urgent state first, and within a state the newest change. */
+/**
+ * Orders of the list. `state` puts the most urgent state first, and within a state the newest change of
+ * status.
+ */
 export const OVERVIEW_ORDERS = ['state', 'name', '-name', 'since', '-since'] as const;
 export type OverviewOrder = (typeof OVERVIEW_ORDERS)[number];
 
@@ -60,9 +63,9 @@ const ORDERS: Readonly<Record<OverviewOrder, RawBuilder<unknown>>> = {
 };
 
 /**
- * A part of a list of monitors with their states. `counts`: the number of monitors in each state that match
- * all filters except `state`. `underMaintenance`: the number of monitors under maintenance that match all
- * filters except `state` and `isUnderMaintenance`.
+ * A part of the list of the workspace's monitors with their states. `counts`: the number of monitors in each
+ * state that match all filters except `state`. `underMaintenance`: the number of monitors under maintenance
+ * that match all filters except `state` and `isUnderMaintenance`.
  */
 export async function monitorOverview(
   store: Store,

@@ -77,8 +77,9 @@ export async function hiddenMonitors(store: Store, ids: readonly number[]): Prom
   return hidden;
 }
 
-/** A monitor's open incident, and the status of the last alert to each of its channels. */
+/** A monitor's open incident, and what was last announced to each of its channels. */
 export type AlertedState = {
+  /** Key of the open incident; null: there is none. */
   readonly incident: string | null;
   readonly links: readonly {
     readonly notificationId: number;
@@ -91,8 +92,8 @@ export type AlertedState = {
 };
 
 /**
- * The states of the existing monitors with these ids. The links of a
- * monitor are in ascending order of the channels' ids.
+ * The states of the existing monitors with these ids, by monitor. The links of a monitor are in ascending
+ * order of the channels' ids.
  */
 export async function alertedStatesOf(
   { db }: Transaction,

@@ -145,8 +145,9 @@ export async function updateResources<T extends ResourceTable>(
 }
 
 /**
- * Removes rows. The caller must first remove the rows that refer to these rows, except links, states and
- * deliveries.
+ * Removes rows. The caller must first remove or detach the components that show a removed monitor or belong
+ * to a removed group. The database removes all other rows that refer to the removed rows by a foreign key,
+ * such as links and states.
  */
 export async function removeResources(
   tx: Transaction,

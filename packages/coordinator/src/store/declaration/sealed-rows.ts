@@ -11,10 +11,13 @@ import type { SealPurpose, Secrets } from './secrets.ts';
 
 const PAGE_ROWS = 200;
 
-/** The fact that says which key seals all sealed values. */
+/** Key of the fact with the name of the key with which all values were last sealed. */
 const SEALED_WITH = 'sealed_with';
 
-/** The name of the key that seals all sealed values; null: the database is new. */
+/**
+ * The name of the key with which all values were last sealed; null: the database is new. While values are
+ * sealed again, some of them are sealed with another key already.
+ */
 export function sealedWith(store: Store): Promise<string | null> {
   return readFact(store.read, SEALED_WITH);
 }
@@ -36,7 +39,7 @@ export async function overwritingFreedPages(store: Store, work: () => Promise<vo
   }
 }
 
-/** The next rows of a table after this id, in ascending order. */
+/** The next page of a table's rows after this id, by ascending id; empty: there are no more. */
 export async function rowsAfter<T extends ResourceTable>(
   { read }: Store,
   table: T,
@@ -70,8 +73,8 @@ export async function replaceColumns(
 export type StoredAlertRow = { readonly id: number; readonly alert: string };
 
 /**
- * The next deliveries after this id, by ascending id, whose alert may
- * contain an address with a query or user information.
+ * The next page of deliveries after this id, by ascending id, whose alert may contain an address with a query
+ * or user information; empty: there are no more.
  */
 export function alertsAfter({ read }: Store, id: number): Promise<StoredAlertRow[]> {
   return read
@@ -97,6 +100,7 @@ const SEALED_FACTS: Readonly<Record<string, SealPurpose>> = {
   job_key: 'facts.job_key',
 };
 
+/** @throws StoreError `store-key` when a value opens neither with the key nor with the previous key */
 export async function resealFacts(store: Store, secrets: Secrets): Promise<void> {
   await store.transaction(async ({ db }) => {
     for (const [fact, purpose] of Object.entries(SEALED_FACTS)) {

@@ -19,8 +19,9 @@ const KEY_BYTES = 32;
 const PROBE = 'svc';
 
 /**
- * The purpose of a sealed value: a table and a kind of row, such as `monitors.http`. The purpose is
- * authenticated with the value, so a value that is copied to a place with another purpose does not open.
+ * The purpose of a sealed value: a table, and a kind of row, a column or a key of the table, such as
+ * `monitors.http` or `facts.job_key`. The purpose is authenticated with the value, so a value that is copied
+ * to a place with another purpose does not open.
  */
 export type SealPurpose = `${string}.${string}`;
 
@@ -79,14 +80,14 @@ export class Secrets {
   }
 
   /**
-   * Returns a keyed hash of the text: equal texts have equal fingerprints.
-   * Nobody can test guesses of the text without the key.
+   * Returns a keyed hash of the text: under the same key and for the same purpose, equal texts have equal
+   * fingerprints. Without the key, a guess of the text cannot be tested.
    */
   fingerprint(purpose: SealPurpose, text: string): string {
     return fingerprintOf(this.#key, purpose, text);
   }
 
-  /** Whether `fingerprint` belongs to the text, under the key or the previous key. */
+  /** Whether `fingerprint` is the fingerprint of the text, under the key or the previous key. */
   isFingerprint(fingerprint: string, purpose: SealPurpose, text: string): boolean {
     const keys = [this.#key, ...(this.#previous === null ? [] : [this.#previous])];
     return keys.some((key) => fingerprintOf(key, purpose, text) === fingerprint);
@@ -122,7 +123,7 @@ function associatedData(purpose: SealPurpose): Uint8Array {
   return Buffer.from(`svc:${VERSION}:${purpose}`);
 }
 
-/** @throws StoreError `store-key` when the text is not 32 bytes in base64 */
+/** @throws StoreError `store-key` when the text, decoded from base64, does not have 32 bytes */
 export function parseSecretKey(text: Secret): Secret<Uint8Array> {
   const key = Buffer.from(text.reveal().trim(), 'base64');
   if (key.length !== KEY_BYTES) {
@@ -139,8 +140,8 @@ export function generateSecretKey(): string {
 }
 
 /**
- * Checks at the start that the key belongs to the database: a value that was sealed at the first start must
- * open.
+ * Checks at the start that the keys belong to the database: a value that was sealed at the first start must
+ * open with the key or the previous key.
  *
  * @throws StoreError `store-key`
  */

@@ -149,8 +149,8 @@ export type ComponentSearch = {
 };
 
 /**
- * A part of a list of the components of all status pages, by page and
- * id, and the number of all matching components.
+ * A part of the list of the workspace's components that match, by page and id, and the number of all that
+ * match.
  */
 export async function findComponents(
   source: Readable,
