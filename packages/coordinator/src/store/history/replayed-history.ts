@@ -14,7 +14,10 @@ import { isOneAttempt, readReports } from '../results/report-bytes.ts';
 import type { TimeSpan } from '../results/result-series.ts';
 import type { Store } from '../store.ts';
 
-/* The recorded past of one monitor, which a what-if replay reads: statuses, incidents, alerts and results. */
+/*
+ * What a what-if replay reads about one monitor: its recorded statuses, incidents, alerts and results, and
+ * the channels that are linked to it now.
+ */
 
 type Reading = Pick<Store, 'read'>;
 
@@ -38,7 +41,7 @@ export async function statusAt({ read }: Reading, monitorId: number, at: number)
   return row === undefined ? null : { status: row.to_status, since: row.at };
 }
 
-/** The incident that was open at an instant (epoch ms); null: no incident was open. */
+/** The monitor's incident that was open at an instant (epoch ms); null: none was open. */
 export async function incidentAt(
   { read }: Reading,
   monitorId: number,
@@ -74,9 +77,10 @@ export function linkedChannels(
 }
 
 /**
- * What a channel was last told about the monitor up to an instant (epoch ms): the status and the incident of
- * the last alert that was queued for the channel. If this alert has a status other than `degraded` and
- * `error`, or if there is no alert, the status is `active`, and the incident is null.
+ * The status that was last announced to a channel about the monitor up to an instant (epoch ms), and its
+ * incident. They are read from the last delivery to the channel about the monitor, which may also be a
+ * reminder or a notice. If its status is `recovered`, or if there is no delivery, the status is `active`, and
+ * the incident is null.
  */
 export async function announcedAt(
   { read }: Reading,
@@ -99,7 +103,9 @@ export async function announcedAt(
 
 export type PastChange = Pick<ChangeOfStatus, 'from' | 'to' | 'reason' | 'at'>;
 
-/** The changes of a monitor's status in a span, in their order. */
+/**
+ * The changes of a monitor's status whose instants are in a span, in the order in which they were recorded.
+ */
 export function changesIn(
   { read }: Reading,
   monitorId: number,
@@ -128,7 +134,7 @@ export type PastAlert = {
   readonly at: number;
 };
 
-/** The alerts about a monitor that were queued in a span, in their order. */
+/** The alerts, reminders and notices about a monitor that were queued in a span, in their order. */
 export function alertsIn(
   { read }: Reading,
   monitorId: number,
@@ -177,7 +183,7 @@ export type RecordedRow = {
   readonly latency: number | null;
   readonly statusCode: number | null;
   readonly errorMessage: string | null;
-  /** The attempts of the check; empty when the check had only one attempt. */
+  /** The attempts of the check, if there were two or more; otherwise empty. */
   readonly attempts: readonly Attempt[];
   /** The regions that have a result for this slot. */
   readonly given: RegionSet;

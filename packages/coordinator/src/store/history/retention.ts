@@ -5,20 +5,21 @@ import { dropResultDay, greatest, least } from '../dialect.ts';
 import type { Store, Transaction } from '../store.ts';
 
 /*
- * Deletes expired rows in chunks. Each function deletes or inspects one chunk per
- * call, in a transaction of its own, so that other work does not wait for long.
- * Instants are epoch ms. Rows older than the cutoff are deleted.
+ * Deletes expired rows in chunks. Each function deletes or inspects one chunk per call, so that other work
+ * does not wait for long. Functions that delete return the number of deleted rows. Instants are epoch ms.
+ * Rows older than the cutoff are deleted.
  */
 
-/** Maximum number of rows per transaction. */
+/** Maximum number of rows that one transaction deletes, except by dropping a partition. */
 const CHUNK_ROWS = 1_000;
 /** Maximum number of deliveries per transaction. The attempts of a delivery are deleted with it. */
 const CHUNK_DELIVERIES = 200;
 
 /**
- * Deletes results of whole hours (PostgreSQL: of whole days), oldest first, including results of deleted
- * monitors. The results of an hour stay until the hour's roll-up counts all of them. Nothing is deleted
- * before the first roll-up.
+ * Deletes the oldest results from before the hour of the cutoff (PostgreSQL: the oldest day, if it ends
+ * before that hour), including results of deleted monitors. Results of an hour are deleted only after all
+ * hours up to it are rolled up. Hours that must be rolled up again keep their results, unless such results
+ * may have been deleted before.
  *
  * @returns the number of deleted rows (PostgreSQL: its own estimate); 0: there was nothing to delete
  */
@@ -43,8 +44,9 @@ export function deleteResults(store: Store, cutoff: number): Promise<number> {
 }
 
 /**
- * Moves the stored hour from which on all results are kept, and returns its
- * beginning, epoch ms. Earlier hours are never rolled up again.
+ * Moves the stored hour from which on all results are kept forward to the hour of the cutoff, but not past an
+ * hour that must still be rolled up. Returns the stored hour, epoch ms; 0: no progress of roll-ups is stored.
+ * Earlier hours are not rolled up again.
  */
 async function resultsFromOn(tx: Transaction, cutoff: number): Promise<number> {
   const rolledUp = least(
@@ -58,7 +60,10 @@ async function resultsFromOn(tx: Transaction, cutoff: number): Promise<number> {
   return rows[0]?.results_from ?? 0;
 }
 
-/** Deletes the names of agents that have no stored result. */
+/**
+ * Deletes names of agents that no stored result needs: their agents last reported at least a day before the
+ * oldest stored slot. If no results are stored, all names stay.
+ */
 export function deleteAgentNames(store: Store): Promise<number> {
   return store.transaction(async (tx) => {
     const [oldest] = await tx.query<{ slot: number | null }>('SELECT min(slot) AS slot FROM slot_results');
@@ -98,8 +103,8 @@ export function deleteDeliveries(store: Store, cutoff: number): Promise<number> 
 }
 
 /**
- * Deletes the stored threads of incidents in channels. A thread is deleted if its last alert was sent before
- * the cutoff and its incident is not open.
+ * Deletes the stored threads of incidents and notices in channels. A thread is deleted if its last alert was
+ * sent before the cutoff, and neither its incident nor its notice is open.
  */
 export function deleteThreads(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
@@ -134,8 +139,8 @@ export async function removedChannels({ read }: Store): Promise<number[]> {
 }
 
 /**
- * Deletes a chunk of a removed channel's rows: deliveries first, and threads when no deliveries are left.
- * Resolves to the number of deleted rows; 0: nothing was left.
+ * Deletes a chunk of the rows of a removed channel or page recipient: deliveries first, and threads when no
+ * deliveries are left. Returns the number of deleted rows; 0: nothing was left.
  */
 export function deleteOfChannel(store: Store, notificationId: number): Promise<number> {
   return store.transaction(async (tx) => {
@@ -210,10 +215,11 @@ export function deleteAbsences(store: Store, cutoff: number): Promise<number> {
 export type ChangeCursor = { readonly at: number; readonly id: number };
 
 /**
- * Deletes changes of status that no summary needs any more.
+ * Deletes changes of status from before the cutoff that no summary needs any more.
  *
- * For each existing monitor, the newest change before the cutoff stays, because it holds the status at the
- * cutoff. A sweep continues from a cursor, so that it does not read these changes again in each chunk.
+ * For each existing monitor, the newest change before the cutoff stays, because it says which status the
+ * monitor had at the cutoff. A sweep continues from a cursor, so that it does not read these changes again in
+ * each chunk.
  *
  * @param after the last inspected change; null: begin with the oldest change
  * @returns the last change that this call inspected; null: there are no more changes to inspect

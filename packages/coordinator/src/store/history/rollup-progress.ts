@@ -3,7 +3,10 @@ import { least } from '../dialect.ts';
 import { type Readable, readingOf } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
 
-/** The progress of the roll-ups. The table `rollup_progress` in `0001-initial.ts` explains the members. */
+/**
+ * The progress of the roll-ups. The comment on the table `rollup_progress` in `0001-initial.ts` explains the
+ * members.
+ */
 export type Progress = {
   readonly hour: number;
   readonly phase: number;
@@ -20,13 +23,13 @@ export async function storedProgress(reading: Readable): Promise<Progress | null
 }
 
 /**
- * The slot of the oldest result and the instant of the first transition, epoch ms. `slot` is null if there is
- * no result, and `transitionAt` is null if there is no transition.
+ * The slot of the oldest stored result, and the instant of the stored transition that was recorded first,
+ * epoch ms. `slot` is null if there is no result, and `transitionAt` is null if there is no transition.
  */
 export async function oldestRecorded(
   reading: Readable,
 ): Promise<{ slot: number | null; transitionAt: number | null }> {
-  // Each subquery reads one entry of its table.
+  // Both subqueries read only the first entry of an index. The results have an index for each partition.
   const { rows } = await sql<{ slot: number | null; transitionAt: number | null }>`
     SELECT (SELECT min(slot) FROM slot_results) AS slot,
       (SELECT at FROM transitions ORDER BY id LIMIT 1) AS "transitionAt"`.execute(readingOf(reading));
@@ -43,15 +46,15 @@ export async function writeProgress(tx: Transaction, progress: Progress): Promis
   );
 }
 
-/** The hour (epoch ms) from which on all results are still stored. */
+/** The hour (epoch ms) from which on all results are still stored; 0: none were deleted yet. */
 export async function resultsFrom(tx: Transaction): Promise<number> {
   const [row] = await tx.query<{ results_from: number }>('SELECT results_from FROM rollup_progress');
   return row?.results_from ?? 0;
 }
 
 /**
- * Moves the stored hour from which on all results are kept back to `day` (epoch ms), if it is later than
- * `day`. It is later if the clock was ahead during the retention's last deletion.
+ * Moves the stored hour from which on all results are kept back to `day` (epoch ms), if the hour is later
+ * than `day`. The hour is later if it was stored while the clock was ahead.
  */
 export async function expectResultsFrom(tx: Transaction, day: number): Promise<void> {
   await sql`UPDATE rollup_progress SET results_from = ${least(sql`results_from`, sql`${day}`)}`.execute(
@@ -60,12 +63,14 @@ export async function expectResultsFrom(tx: Transaction, day: number): Promise<v
 }
 
 /**
- * An hour that must be rolled up again for a monitor, because it got a result
- * after its roll-up. `marks` grows with each such result.
+ * An hour that must be rolled up again for a monitor, because it got a result or a change of status after its
+ * roll-up or shortly before it. `marks` grows with each of them.
  */
 export type Repair = { readonly hour: number; readonly monitor_id: number; readonly marks: number };
 
-/** The hours before `beforeHour` (epoch ms) that must be rolled up again, oldest first. */
+/**
+ * The next hours before `beforeHour` (epoch ms) that must be rolled up again, oldest first, at most `limit`.
+ */
 export function dueRepairs({ read }: Store, beforeHour: number, limit: number): Promise<Repair[]> {
   return read
     .selectFrom('rollup_repairs')
@@ -90,7 +95,7 @@ export async function markedHours(
 }
 
 /**
- * Removes repairs, except repairs whose hours got another result since the repairs were read.
+ * Removes repairs, except repairs that were marked again after they were read.
  *
  * @returns the removed repairs
  */

@@ -6,12 +6,16 @@ import { joinedHistograms, pairsAs } from '../dialect.ts';
 import type { Counts, HourRow, TimeSpan } from '../results/result-series.ts';
 import type { Store, Transaction } from '../store.ts';
 
-/** Maximum number of rows that one statement deletes, so that recording does not wait for long. */
+/**
+ * Maximum number of rows that one statement of {@link removeSomeRollups} deletes from hours or days, so that
+ * recording does not wait for long.
+ */
 const CHUNK_ROWS = 1_000;
 
 /**
  * Adds the counts of these rows to the stored roll-ups of the same hours. An hour may already have a row,
- * because slots off a monitor's grid are rolled up separately. Rows of removed monitors are left out.
+ * because an hour is rolled up in parts, and a monitor may have slots in several parts. A removed monitor
+ * gets no new rows.
  */
 export async function addToHours(tx: Transaction, rows: readonly HourRow[]): Promise<void> {
   if (rows.length === 0) return;
@@ -108,7 +112,10 @@ export async function writeDays(
   );
 }
 
-/** Deletes the monitors' roll-ups of hours and days that began before these instants, epoch ms. */
+/**
+ * Deletes the monitors' roll-ups of hours and of days, and their uptimes of days, from before these instants,
+ * epoch ms.
+ */
 export async function expireRollups(
   tx: Transaction,
   monitorIds: readonly number[],
@@ -124,15 +131,15 @@ export async function expireRollups(
   }
 }
 
-/** The id of a deleted monitor that still has roll-ups; null: there is none. */
+/** The id of a deleted monitor whose roll-ups must still be deleted; null: there is none. */
 export async function removedMonitor({ read }: Store): Promise<number | null> {
   const row = await read.selectFrom('removed_monitors').select('monitor_id').executeTakeFirst();
   return row?.monitor_id ?? null;
 }
 
 /**
- * Deletes a chunk of a deleted monitor's roll-ups. The call that deletes the last roll-ups also deletes the
- * monitor's row in `removed_monitors`.
+ * Deletes a chunk of a deleted monitor's roll-ups. The last call for a monitor also deletes its row in
+ * `removed_monitors`.
  */
 export async function removeSomeRollups(tx: Transaction, monitorId: number): Promise<void> {
   for (const table of ['rollup_hours', 'rollup_days']) {
@@ -148,7 +155,10 @@ export async function removeSomeRollups(tx: Transaction, monitorId: number): Pro
   await tx.runEach('DELETE FROM removed_monitors WHERE monitor_id = ?', [[monitorId]]);
 }
 
-/** The next monitors after `afterMonitor`, by id, each with the number of its rows of hours in the span. */
+/**
+ * The next monitors after `afterMonitor`, by ascending id, at most `limit`, each with the number of its
+ * roll-ups of hours in the span.
+ */
 export async function monitorsWithHours(
   { read }: Store,
   afterMonitor: number,
@@ -177,7 +187,7 @@ export async function monitorsWithHours(
 export type RollupTable = 'rollup_hours' | 'rollup_days';
 
 /**
- * The hours in the span in which the monitor has a result with this outcome, epoch ms.
+ * The hours in the span whose roll-ups of the monitor count a result with this outcome, epoch ms.
  *
  * @param search.region only results of this region; null: results of any region
  */
@@ -201,7 +211,8 @@ export async function hoursWith(
 }
 
 /**
- * A monitor's roll-ups in a span, summed up by bucket. `key`: the beginning of the bucket, epoch ms.
+ * A monitor's roll-ups in a span, summed up by bucket. `key`: the beginning of the bucket, epoch ms, a
+ * multiple of `bucketMs`. Buckets without a row are missing.
  *
  * @param region only this region; null: the sums over all regions
  */
@@ -218,8 +229,9 @@ export function rollupsByBucket(
 }
 
 /**
- * The latencies of these monitors in each hour of a span, over all regions, in one query. `at`: the beginning of the
- * hour, epoch ms. `latency`: histograms for `addEncoded`. Hours without a row are missing.
+ * The latencies of these monitors in each hour of a span, over all regions, in one query. `at`: the beginning
+ * of the hour, epoch ms. `latency`: histograms for `addEncoded`, one after the other; null: no latency
+ * counts. Hours without a row are missing.
  */
 export async function hourlyLatencies(
   { read }: Pick<Store, 'read'>,
@@ -238,7 +250,7 @@ export async function hourlyLatencies(
   }));
 }
 
-/** A monitor's roll-ups of a span, summed up by region. */
+/** A monitor's roll-ups of a span, summed up by region. `key`: the region. */
 export function rollupsByRegion(
   store: Pick<Store, 'read'>,
   table: RollupTable,
@@ -249,9 +261,11 @@ export function rollupsByRegion(
 }
 
 /**
- * A monitor's roll-ups of a span, summed up by region and bucket.
+ * A monitor's roll-ups of a span, summed up by region and bucket. `at`: the beginning of the bucket, epoch
+ * ms.
  *
- * @param buckets.from beginning of the first bucket, epoch ms, not after the span
+ * @param buckets.from beginning of the first bucket, epoch ms, not after `span.from`; not used for buckets as
+ *   wide as the roll-ups themselves
  */
 export async function rollupsByRegionAndBucket(
   store: Pick<Store, 'read'>,
@@ -286,7 +300,7 @@ function rowsIn(
 }
 
 /**
- * Sums roll-ups up in the query, outside the main thread: 400 days of 28 regions are too many rows for the
+ * Sums roll-ups up in the query, outside the main thread: 400 days of all regions are too many rows for the
  * main thread.
  */
 async function addedUp<K>(

@@ -12,7 +12,10 @@ import type { Store, Transaction } from '../store.ts';
  */
 export type UptimeDay = { monitorId: number; day: number; times: StatusTimes };
 
-/** Replaces the rows of the days. A removed monitor, or a day without a known status, gets no row. */
+/**
+ * Writes the rows of the days, in place of earlier rows. A removed monitor gets no row. A day without a known
+ * status gets no row either, but an earlier row of the day stays.
+ */
 export async function writeUptimes(tx: Transaction, days: readonly UptimeDay[]): Promise<void> {
   const known = days.filter(({ times }) => times.active + times.degraded + times.error > 0);
   if (known.length === 0) return;
@@ -35,8 +38,8 @@ export async function writeUptimes(tx: Transaction, days: readonly UptimeDay[]):
 export type RecentDays = {
   id: number;
   /**
-   * Beginning of the first day that is not rolled up, or of the first
-   * requested day, whichever is later. Epoch ms.
+   * Beginning of the first requested day that is not rolled up, epoch ms. If days in the future are rolled
+   * up, it is the beginning of the first requested day.
    */
   since: number;
   /** The rolled-up days before `since`, in any order. `at`: the beginning of the day. */
@@ -51,7 +54,7 @@ type StoredDay = [at: number, active: number, degraded: number, error: number];
 /**
  * The days of these monitors from `from` (beginning of a day) until `now`, epoch ms, in one query.
  *
- * Days that are not rolled up yet come from the history: today, and yesterday until some minutes past
+ * Days that are not rolled up yet come from the history: today, and usually yesterday until some minutes past
  * midnight. If the clock was ahead and days in the future were rolled up, all days come from the history.
  */
 export async function recentDays(

@@ -23,8 +23,8 @@ export type StoredUpdate = Omit<Selectable<Database['incident_updates']>, 'compo
 };
 
 /**
- * The parts of an incident that an operator writes. `title` is null for the incident of a monitor, which is
- * shown under the monitor's name.
+ * The parts of an incident that an operator writes. `title` null: the incident of a monitor is shown under
+ * the monitor's name. An incident without a monitor has a title.
  */
 export type IncidentContent = {
   readonly title: string | null;
@@ -50,7 +50,7 @@ export type IncidentSearch = {
   readonly pageId?: number | undefined;
 };
 
-/** The incidents that match, newest first. */
+/** The incidents that match, by descending id, at most `limit`. */
 export async function newestIncidents(source: Readable, search: IncidentSearch): Promise<StoredIncident[]> {
   const { workspaceId, beforeId, limit, isOpen, monitorId, pageId } = search;
   let query = readingOf(source).selectFrom('incidents').selectAll().where('workspace_id', '=', workspaceId);
@@ -78,8 +78,8 @@ export async function findIncident(
 
 /**
  * The incidents that a page shows with text: incidents that name the page, and incidents of these monitors
- * that name no page. An incident is included only if people wrote about it, and if it is open or ended at
- * `from` (epoch ms) or later. Returns at most 200 incidents, newest first.
+ * that name no page. An incident is included only if it has an update, and if it is open or ended at `from`
+ * (epoch ms) or later. Returns at most 200 incidents, newest first.
  */
 export async function writtenIncidents(
   source: Readable,
@@ -136,10 +136,12 @@ export async function setIncidentClosed(
   await db.updateTable('incidents').set({ closed_at: closedAt }).where('id', '=', id).execute();
 }
 
-/** Who looks after an incident, since when (epoch ms), and a word about it; null: no word. */
+/**
+ * When an incident was acknowledged (epoch ms), the name of the token that did it, and a note; null: no note.
+ */
 export type Acknowledgement = { readonly at: number; readonly by: string; readonly note: string | null };
 
-/** @param acknowledgement null: takes it back */
+/** @param acknowledgement null: removes the acknowledgement */
 export async function setAcknowledged(
   { db }: Transaction,
   id: number,
@@ -156,7 +158,7 @@ export async function setAcknowledged(
     .execute();
 }
 
-/** The acknowledgement in a row; null: nobody has acknowledged the incident. */
+/** The acknowledgement in a row; null: the incident is not acknowledged. */
 export function acknowledgementOf(
   row: Pick<IncidentRow, 'acknowledged_at' | 'acknowledged_by' | 'acknowledged_note'>,
 ): Acknowledgement | null {
@@ -164,7 +166,9 @@ export function acknowledgementOf(
   return at === null || by === null ? null : { at, by, note };
 }
 
-/** The acknowledged incidents of these monitors that are open, by monitor. */
+/**
+ * The acknowledgements of the open incidents of these monitors, by monitor. A monitor without one is missing.
+ */
 export async function acknowledgedIncidents(
   source: Readable,
   monitorIds: readonly number[],
@@ -191,7 +195,9 @@ export async function removeIncident(tx: Transaction, id: number): Promise<void>
   await tx.runEach('DELETE FROM incidents WHERE id = ?', [[id]]);
 }
 
-/** The updates of these incidents, by ascending id. */
+/**
+ * The updates of these incidents, by incident, and by ascending id. An incident without updates is missing.
+ */
 export async function updatesOf(
   source: Readable,
   incidentIds: readonly number[],
@@ -215,8 +221,9 @@ export async function updatesOf(
 }
 
 /**
- * The next updates after `afterId` in the order of their commits, each with its incident. The caller stores
- * the id of the last update that it has announced. An update that was removed before this call is missing.
+ * The next updates after `afterId` in the order of their commits, at most `limit`, each with its incident.
+ * The caller stores the id of the last update that it has announced. An update that was removed before this
+ * call is missing.
  */
 export async function updatesAfter(
   source: Readable,

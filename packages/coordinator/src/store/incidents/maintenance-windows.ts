@@ -41,7 +41,7 @@ export type WindowContent = Omit<WindowTimes, 'endedAt'> & {
 export type StoredWindow = WindowContent & {
   readonly id: number;
   readonly workspaceId: number;
-  /** When an operator ended the window, epoch ms; null: nobody ended it. */
+  /** When an operator ended the window, epoch ms; null: no operator has ended it. */
   readonly endedAt: number | null;
   /**
    * The stored time zone, if this process does not know it. The window's times are then
@@ -154,8 +154,8 @@ export async function windowsOfMonitor(
 }
 
 /**
- * The windows and mutes with these ids, of any workspace, for the
- * evaluation. Windows and mutes that do not exist are missing.
+ * The windows and mutes with these ids (see `LiveWindow.id`), of any workspace, by id. They include windows
+ * and mutes that are over. Windows and mutes that do not exist are missing.
  */
 export async function liveWindowsOf(
   { read }: Pick<Store, 'read'>,
@@ -228,7 +228,7 @@ export async function insertWindow(
 }
 
 /**
- * @param times.endedAt when an operator ended the window, epoch ms; null: nobody ended it
+ * @param times.endedAt when an operator ended the window, epoch ms; null: no operator has ended it
  * @param times.now epoch ms
  */
 export async function replaceWindow(
@@ -354,8 +354,8 @@ function liveOf(window: StoredWindow): LiveWindow {
 }
 
 /**
- * Maximum number of windows that are kept in memory. Ten workspaces with the maximum number of windows have
- * this many.
+ * Maximum number of windows whose times are kept in memory. Ten workspaces with the maximum number of windows
+ * have this many.
  */
 const MOST_REMEMBERED = 10_000;
 

@@ -70,8 +70,10 @@ export async function mutedWindows(source: Readable, now: number): Promise<LiveW
 }
 
 /**
- * The mute of a monitor as a window for the evaluation. It has no
- * beginning, because it holds alerts as soon as the evaluation knows it.
+ * The mute of a monitor as a window for the evaluation. The window begins in 1970, because a mute holds
+ * alerts as soon as the evaluation knows it.
+ *
+ * @param until end of the mute, epoch ms
  */
 export function muteWindow(monitorId: number, until: number): LiveWindow {
   return {
