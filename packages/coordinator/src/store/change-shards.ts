@@ -6,7 +6,7 @@ import { moveRows, replaceShards, SHARDS, type ShardRow } from './shards.ts';
 import { storeInProcess } from './sqlite/store-in-process.ts';
 import type { Store } from './store.ts';
 
-/** Opens the database and changes its number of shards, see {@link changeShards}. */
+/** Opens the database, changes its number of shards (see {@link changeShards}), and closes it. */
 export async function changeShardsAt(url: DatabaseUrl, count: number, log: Logger): Promise<number> {
   const store = await openAt(url, log, storeInProcess(systemClock));
   try {
@@ -17,8 +17,8 @@ export async function changeShardsAt(url: DatabaseUrl, count: number, log: Logge
 }
 
 /**
- * Changes the number of shards. Logged changes and notes of the export move to the shards in which their
- * monitors lie afterwards. A leader that was frozen during the change can write nothing afterwards.
+ * Changes the number of shards. Entries of the log of changes and notes of the export move to the new shards.
+ * A leader that was frozen during the change can write nothing afterwards.
  *
  * @returns the former number
  * @throws StoreError `store-in-use` while a coordinator leads

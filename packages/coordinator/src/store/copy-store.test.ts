@@ -20,7 +20,7 @@ const SLOT = Date.UTC(2026, 0, 15);
 /** Number of stored results: more than two pages of the copy. */
 const RESULTS = 2_500;
 
-test('every table is copied, but those of processes and of the database itself', async () => {
+test('every table is copied, except those about shards and coordinators, and those of the database itself', async () => {
   const { store, dispose } = await temporaryStore();
   const { rows } = await TABLE_NAMES.execute(store.read);
   await dispose();
@@ -56,8 +56,8 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
   }
 
   /**
-   * Rows of many kinds: texts, bytes, fractions, nulls,
-   * rows that refer to others and rows that triggers count.
+   * Inserts rows of many kinds: with texts, bytes, fractions and nulls, rows that refer to other rows, and
+   * rows for which triggers raise a version number.
    */
   async function fill(store: Store): Promise<void> {
     const now = { created_at: 1, updated_at: 2 };
@@ -143,7 +143,7 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
     await store.commit(insertReports(abstentions, SLOT));
   }
 
-  /** All rows of the copied tables, and the next id that monitors get. */
+  /** All rows of the copied tables. */
   const contentOf = (url: DatabaseUrl) =>
     within(url, async (store) => {
       const content: Record<string, unknown> = {};
@@ -154,7 +154,7 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
   const copy = (from: DatabaseUrl, to: DatabaseUrl, onPage = () => {}) =>
     copyStore({ from, to, log: silentLog, onPage });
 
-  test('to PostgreSQL and back, with every row, and no id is given twice', async () => {
+  test('to PostgreSQL and back, with every row, and no id is assigned twice', async () => {
     const copied = await copy(file, database.url);
     expect(copied).toMatchObject({ slot_results: RESULTS, monitors: 2, workspaces: 1 });
     const inPostgres = await contentOf(database.url);
@@ -173,7 +173,7 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
     }
   });
 
-  test('an interrupted copy is refused by a coordinator and as a source, and is continued', async () => {
+  test('a coordinator refuses an interrupted copy, which is no source either and can be continued', async () => {
     let pages = 0;
     const interrupted = copy(file, database.url, () => {
       pages += 1;
@@ -190,7 +190,7 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
     expect(copied).toMatchObject({ slot_results: RESULTS, monitors: 2 });
   });
 
-  test('a database with rows is not copied to, and none is copied whose coordinator leads', async () => {
+  test('a database with rows is refused as a target, and a database with a leader is refused as a source', async () => {
     await copy(file, database.url);
     await expect(copy(file, database.url)).rejects.toMatchObject({ code: 'store-foreign' });
     await within(database.url, async (store) => {
@@ -208,7 +208,7 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
     });
   });
 
-  test('an address without an installation is refused, and nothing is made there', async () => {
+  test('an address without an installation is refused, and nothing is created there', async () => {
     const mistyped = join(folder.path, 'mistyped', 'svc.db');
     const refused = { code: 'store-foreign', message: expect.stringContaining('cannot copy') };
     await expect(copy(new Secret(`sqlite:${mistyped}`), database.url)).rejects.toMatchObject(refused);
@@ -217,11 +217,11 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
     await runIn(database.url, 'CREATE SCHEMA mistyped');
     const empty = new Secret(`${database.url.reveal()}?options=-c%20search_path%3Dmistyped`);
     await expect(copy(empty, file)).rejects.toMatchObject(refused);
-    // It fails if the schema has tables.
+    // This statement fails if the schema has tables.
     await runIn(database.url, 'DROP SCHEMA mistyped');
   });
 
-  test('a copy that is refused by its target leaves the lease of its source', async () => {
+  test('a copy that is refused because of its target gives up the lease of its source', async () => {
     await within(database.url, (store) =>
       takeShard(store, { shard: 0, term: 'other', holder: 'other', coordinator: 'b' }, true),
     );
@@ -229,7 +229,7 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
     expect(await within(file, (store) => rowsOf(store, 'shards'))).toMatchObject([{ term: '' }]);
   });
 
-  test('a row that changed in the copy is found, and the copy stays unfinished', async () => {
+  test('a row that differs in the copy is found, and the copy stays unfinished', async () => {
     let comparing = 0;
     const changed = copyStore({
       from: file,

@@ -17,16 +17,16 @@ import { storeInProcess } from './sqlite/store-in-process.ts';
 import type { SqlValue, Store } from './store.ts';
 
 /*
- * Copies all rows of a database into an empty database, which may be of the other kind (SQLite or
- * PostgreSQL).
+ * Copies a database into an empty database, which may be of the other kind (SQLite or PostgreSQL): all rows,
+ * except those about shards and running coordinators.
  *
  * Each page of rows is written in one transaction together with the progress of the copy (a fact), so an
- * interrupted copy can be continued. At the end, all rows of both databases are read again and compared.
- * Until the comparison has succeeded, no coordinator starts on the target. The copying process holds the
- * leases of both databases, so that no coordinator leads on either.
+ * interrupted copy can be continued. At the end, all copied rows are read again from both databases and
+ * compared. From the first page until the comparison has succeeded, no coordinator starts on the target. The
+ * copying process holds the leases of both databases, so that no coordinator leads on either.
  */
 
-/** All tables with rows to copy. Each table comes after the tables that its rows refer to. */
+/** All tables whose rows are copied. Each table comes after the tables that its rows refer to. */
 export const COPIED_TABLES = [
   'workspaces',
   'tokens',
@@ -96,14 +96,14 @@ const progress = z.object({
   /** The id of the copied installation. */
   source: z.string(),
   table: z.enum(COPIED_TABLES),
-  /** The primary key of the last copied row; null: no row of the table is copied yet. */
+  /** The primary key of the last copied row of the table; null: none is copied yet. */
   after: z.array(z.union([z.string(), z.number()])).nullable(),
 });
 type Progress = z.infer<typeof progress>;
 
 type Row = Record<string, SqlValue>;
 
-/** Number of copied rows, by table. */
+/** Number of rows in the finished copy, by table. */
 export type Copied = Readonly<Record<string, number>>;
 
 export type CopyParts = {
@@ -115,10 +115,10 @@ export type CopyParts = {
 };
 
 /**
- * Copies the rows of `from` to `to`, or continues an interrupted copy, and then compares all rows.
+ * Copies the rows of `from` to `to`, or continues an interrupted copy, and then compares all copied rows.
  *
- * @throws StoreError `store-in-use`, `store-foreign` (`from` is no whole installation, or `to` has other rows),
- *   `store-error` (the copy differs), or the database's error
+ * @throws StoreError `store-in-use`, `store-foreign` (`from` cannot be read or is no whole installation, or
+ *   `to` has other rows), `store-error` (the copy differs), or the database's error
  */
 export async function copyStore({ from, to, log, onPage = () => {} }: CopyParts): Promise<Copied> {
   const installation = await installationIn(from, log);
@@ -142,10 +142,10 @@ export async function copyStore({ from, to, log, onPage = () => {} }: CopyParts)
 }
 
 /**
- * The id of the installation in a database. This function only reads:
- * even if the address is mistyped, nothing is created or changed there.
+ * The id of the installation in a database. This function only reads, so it creates nothing at a mistyped
+ * address.
  *
- * @throws StoreError `store-foreign`
+ * @throws StoreError `store-foreign`, also for each error of opening or reading the database
  */
 async function installationIn(url: DatabaseUrl, log: Logger): Promise<string> {
   const name = fileOf(url) ?? 'the PostgreSQL database';
@@ -167,8 +167,10 @@ async function installationIn(url: DatabaseUrl, log: Logger): Promise<string> {
 }
 
 /**
- * Holds the leases of a database, so that no coordinator leads on it. The returned store writes only while the
- * lease of shard 0 is held.
+ * Holds the leases of a database, so that no coordinator leads on it. The returned store writes only while
+ * the lease of shard 0 is held.
+ *
+ * @throws StoreError `store-in-use` when another process holds a lease
  */
 async function hold(store: Store, isAlone: boolean): Promise<{ store: Store; release(): Promise<void> }> {
   const nothing = () => {};
@@ -181,7 +183,8 @@ async function hold(store: Store, isAlone: boolean): Promise<{ store: Store; rel
       new FencedStore(store, { ...taken, now: () => performance.now(), onRenewed: nothing, onLost: nothing }),
     );
   }
-  // The error of a failed renewal is ignored here, because the next write fails with it too.
+  // The error of a failed renewal is ignored. The next renewal tries again, and a write fails if the lease of
+  // shard 0 is lost.
   const renew = () => held.forEach((each) => void each.renew().catch(nothing));
   const cancel = systemClock.every(RENEW_EVERY_MS, renew);
   return {
@@ -193,7 +196,7 @@ async function hold(store: Store, isAlone: boolean): Promise<{ store: Store; rel
   };
 }
 
-/** The error for a database of which another process holds a shard. */
+/** The error for a database while another process holds one of its shards. */
 function inUse({ holder }: ShardState): StoreError {
   return new StoreError(
     'store-in-use',
@@ -256,7 +259,9 @@ async function insertRows(
   });
 }
 
-/** Copies the numbers that triggers raised during the copy, and the last id that each table has assigned. */
+/**
+ * Corrects the version numbers that triggers raised during the copy, and copies the last id of each table.
+ */
 async function copyNumbers(source: Store, target: Store): Promise<void> {
   for (const [table, key] of Object.entries(SHOWN) as [keyof typeof SHOWN, string][]) {
     for await (const { rows } of pagesOf(source, table, null)) {
@@ -298,7 +303,7 @@ function differs(table: string): StoreError {
   return new StoreError('store-error', message);
 }
 
-/** The row with NUL replaced in its texts, because texts of PostgreSQL cannot contain that character. */
+/** The row with each NUL in its texts replaced by U+FFFD, because texts of PostgreSQL cannot contain NUL. */
 function withoutNul(row: Row): Row {
   const texts = Object.entries(row).map(([column, value]) => [
     column,
@@ -310,8 +315,10 @@ function withoutNul(row: Row): Row {
 type PageOfRows = { readonly rows: readonly Row[]; readonly last: (string | number)[] };
 
 /**
- * Pages of the rows whose primary key is greater than `after`, in the order of
- * that key; null: of all rows. The fact with the progress of the copy is left out.
+ * Yields the rows of a table in pages, in the order of their primary key. The fact with the progress of the
+ * copy is left out.
+ *
+ * @param after only rows with a greater primary key; null: all rows
  */
 async function* pagesOf(
   { read }: Store,

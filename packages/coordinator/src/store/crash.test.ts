@@ -11,8 +11,8 @@ import { openStore } from './open.ts';
 const WRITER = fileURLToPath(new URL('../../../../test/support/store-writer.ts', import.meta.url));
 
 /**
- * Lets a process write until it has acknowledged `count` transactions, and
- * kills it. Returns all acknowledged transactions.
+ * Lets a process write until it has acknowledged `count` transactions, and kills it. Returns the numbers of
+ * all transactions that it has acknowledged.
  */
 async function writeAndKill(path: string, first: number, count: number): Promise<number[]> {
   const child = spawn(process.execPath, [WRITER, path, String(first)], {
@@ -37,7 +37,7 @@ test('transactions that were acknowledged before a kill are stored, and none is 
   const acknowledged: number[] = [];
   for (let round = 0; round < 4; round += 1) {
     const count = 1 + Math.floor(Math.random() * 150);
-    // Transactions that were written but not acknowledged are stored too, so each round begins after them.
+    // A transaction that was not acknowledged may be stored too, so each round uses numbers of its own.
     acknowledged.push(...(await writeAndKill(path, round * 100_000, count)));
 
     const store = await openStore({ path, log: silentLog });

@@ -28,7 +28,7 @@ test('the sizes come from the last measurement, and stay when the files are gone
   expect(sizes.sizes).toMatchObject({ file: 4, journal: 7 });
 });
 
-test('they are measured again every 15 s until the stop', async () => {
+test('the sizes are measured again every 15 s until the stop', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-sizes-'));
   const path = join(folder, 'svc.db');
   await writeFile(path, '1');

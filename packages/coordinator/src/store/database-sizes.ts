@@ -6,15 +6,15 @@ const MEASURE_EVERY_MS = 15_000;
 /** Sizes of the database, bytes. NaN: the database does not report this size. */
 export type DatabaseSizes = {
   readonly file: number;
-  /** Size of SQLite's write-ahead log; 0: there is no log. */
+  /** Size of SQLite's write-ahead log; 0: the log is missing or empty. */
   readonly journal: number;
-  /** Free space of the file's disk for this user. */
+  /** Free space on the file's disk for users without privileges. */
   readonly free: number;
 };
 
 /**
- * Measures the database every 15 s, so that metrics need not wait for the disk. While a stalled disk holds up
- * a measurement, no further measurement starts.
+ * Measures the database every 15 s, so that metrics need not wait for the disk. No measurement starts while
+ * another one runs, because a stalled disk would hold up all of them.
  */
 export class MeasuredSizes {
   readonly #sizesNow: () => Promise<DatabaseSizes>;
@@ -43,8 +43,8 @@ export class MeasuredSizes {
   }
 
   /**
-   * Measures the sizes. Resolves when the measurement has ended. After a failed measurement, the last known
-   * sizes stay.
+   * Measures the sizes, or waits for the measurement that runs. Never rejects: after a failed measurement,
+   * the last known sizes stay.
    */
   measure(): Promise<void> {
     this.#measuring ??= this.#measure().finally(() => {
@@ -57,7 +57,7 @@ export class MeasuredSizes {
     try {
       this.#sizes = await this.#sizesNow();
     } catch {
-      // A process that cannot read the database cannot write it either, and the recorder reports that.
+      // The error is not reported here: work that needs the database fails too, and reports it.
     }
   }
 }

@@ -8,8 +8,8 @@ import type { Store, StoreReading } from './store.ts';
 const SQLITE = 'sqlite:';
 
 /**
- * The address of the coordinator's database: `sqlite:<path>` or `postgres://…`. It is a secret, because the
- * second form may contain a password.
+ * The address of the coordinator's database: `sqlite:<path>`, or `postgres://…` (also as `postgresql://…`).
+ * It is a secret, because the second form may contain a password.
  */
 export type DatabaseUrl = Secret;
 
@@ -28,7 +28,7 @@ export function isShared(url: DatabaseUrl): boolean {
  * Opens the database, see `openFile` and `openPostgres`. The code for PostgreSQL is loaded only when the URL
  * needs it. This file imports no threads, because the command line's bundle has none.
  *
- * @param workers the writer and the readers of an SQLite file; PostgreSQL needs none
+ * @param workers the writer and the readers of an SQLite file; not used for PostgreSQL
  */
 export async function openAt(url: DatabaseUrl, log: Logger, workers: StoreWorkers): Promise<Store> {
   const path = fileOf(url);
@@ -38,7 +38,8 @@ export async function openAt(url: DatabaseUrl, log: Logger, workers: StoreWorker
 }
 
 /**
- * Connects to the PostgreSQL server, and reads what it is.
+ * Connects to a PostgreSQL database, and reads the version of its server. `isReadOnly`: the server is a
+ * standby.
  *
  * @throws StoreError `store-newer`, `store-foreign`, or the error of the connection
  */
@@ -50,7 +51,11 @@ export async function examineServer(
   return examinePostgres({ url, log });
 }
 
-/** Opens a migrated database for reading on the calling thread. It creates nothing where there is none. */
+/**
+ * Opens a migrated database for reading: an SQLite file on the calling thread, PostgreSQL through one
+ * connection. If there is no database, none is created. Errors of an SQLite file are those of `node:sqlite`,
+ * not StoreErrors.
+ */
 export async function openReading(url: DatabaseUrl, log: Logger): Promise<StoreReading> {
   const path = fileOf(url);
   if (path !== null) return openReadingFile(path);

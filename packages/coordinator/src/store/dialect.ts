@@ -8,12 +8,13 @@ import {
 } from './results/report-sums.ts';
 
 /*
- * The parts of queries that differ between databases. All other queries use only the SQL that SQLite and
- * PostgreSQL have in common. A query does not know which database runs it. A part that differs has both
- * forms, and the connection compiles the form of its own database. Hand-written statements (`SqlStep`) have
- * `?` for parameters, some with a type (`?::bigint`). A PostgreSQL connection numbers the parameters, and a
- * SQLite connection leaves their types out. Both databases have the aggregate `merged_histogram`, and the
- * type `blob`.
+ * The parts of queries that differ between databases. Outside of this file, `sqlite/` and `postgres/`,
+ * queries use only the SQL that SQLite and PostgreSQL have in common. A query does not know which database
+ * runs it. A part that differs has both forms, and the connection compiles the form of its own database.
+ *
+ * Hand-written statements (`SqlStep`) have `?` for parameters, some with a type (`?::bigint`). A PostgreSQL
+ * connection numbers the parameters, and an SQLite connection leaves their types out. Both databases have the
+ * functions `database_now` and `keep_result_day`, the aggregate `merged_histogram`, and the type `blob`.
  */
 
 /** The PostgreSQL form of each part that differs, by its SQLite form. */
@@ -30,12 +31,15 @@ function eachIn<T>(forms: { readonly sqlite: RawBuilder<T>; readonly postgres: R
   return sql<T>`${part}`;
 }
 
-/** The node to compile for PostgreSQL in place of this node. */
+/**
+ * The node to compile for PostgreSQL in place of this node: its other form, or the node itself if it has no
+ * other form.
+ */
 export function postgresForm(node: RawNode): RawNode {
   return POSTGRES_FORMS.get(node) ?? node;
 }
 
-/** Query: the names of all tables. */
+/** Query: the names of all tables (PostgreSQL: of the current schema). */
 export const TABLE_NAMES = eachIn({
   sqlite: sql<{ name: string }>`SELECT name FROM sqlite_master WHERE type = 'table'`,
   postgres: sql<{
@@ -45,8 +49,8 @@ export const TABLE_NAMES = eachIn({
 
 /**
  * Statement: sets which freed content SQLite overwrites on this connection. `pages`: also whole freed pages.
- * `written`: only freed content in pages that SQLite writes anyway; this is the setting of a new connection.
- * PostgreSQL has no such setting: freed content stays until its space is used again.
+ * `written`: only freed content in pages that SQLite writes anyway; the store opens its writing connection
+ * with this setting. PostgreSQL has no such setting: freed content stays until its space is used again.
  */
 export function overwriteFreed(what: 'pages' | 'written'): RawBuilder<unknown> {
   return eachIn({
@@ -56,8 +60,9 @@ export function overwriteFreed(what: 'pages' | 'written'): RawBuilder<unknown> {
 }
 
 /**
- * Statement: a definition of a migration, given in its SQLite form. Comments contain the parts that only
- * PostgreSQL uses. The PostgreSQL form compares texts by their bytes and never reuses an id, as SQLite does.
+ * Statement: a definition of a migration, given in its SQLite form. A comment that begins with `PostgreSQL:`
+ * contains a part that only PostgreSQL uses. As in SQLite, the PostgreSQL form compares texts by their bytes,
+ * and never reuses an id of a column with AUTOINCREMENT.
  */
 export function definition(sqlite: string): RawBuilder<unknown> {
   const postgres = sqlite
@@ -100,9 +105,9 @@ export function onlyInPostgres(statement: string): RawBuilder<unknown> {
 }
 
 /**
- * Expression: the histograms of a group of rows, one after the other, as hexadecimal digits; null without any.
- * `addEncoded` adds them up. That takes a fifth of the time of `merged_histogram` in SQLite, which calls JavaScript for
- * each row.
+ * Expression: the histograms of a group of rows, one after the other, as hexadecimal digits; null or an empty
+ * text if no row has one. `addEncoded` adds up their decoded bytes. That takes a fifth of the time of
+ * `merged_histogram` in SQLite, which calls JavaScript for each row.
  */
 export function joinedHistograms(column: string): RawBuilder<string | null> {
   const histogram = sql.raw(column);
@@ -123,7 +128,10 @@ export function primaryKeyOf(table: string): RawBuilder<{ name: string }> {
   });
 }
 
-/** Query: the last id that each table has assigned, and will not assign again; 0: none. */
+/**
+ * Query: the last id of each table that assigns ids. New ids are greater. 0, or no row: the table has
+ * assigned none.
+ */
 export const LAST_IDS = eachIn({
   sqlite: sql<{ table: string; id: number }>`SELECT name AS "table", seq AS id FROM sqlite_sequence`,
   postgres: sql<{ table: string; id: number }>`
@@ -132,7 +140,10 @@ export const LAST_IDS = eachIn({
     WHERE s.relkind = 'S' AND s.relnamespace = CAST(current_schema() AS regnamespace)`,
 });
 
-/** Statement to run before {@link writeLastId}: deletes SQLite's last ids. PostgreSQL needs no such step. */
+/**
+ * Statement to run before {@link writeLastId}: deletes the last ids of all tables in SQLite. PostgreSQL needs
+ * no such step.
+ */
 export const FORGET_LAST_IDS = eachIn({ sqlite: sql`DELETE FROM sqlite_sequence`, postgres: sql`SELECT` });
 
 /**
@@ -148,9 +159,10 @@ export function writeLastId(table: string, id: number): RawBuilder<unknown> {
 }
 
 /**
- * Query: drops the oldest partition of the results that ends at or before `until` (epoch ms). `dropped`: the
- * estimated number of its rows; 0: there is no such partition; null: this database (SQLite) has no
- * partitions, so the caller deletes rows.
+ * Query: drops the oldest partition of the results if it ends at or before `until` (epoch ms). `dropped`: the
+ * estimated number of its rows, at least 1; 0: the partition ends later, or there is none; null: this
+ * database (SQLite) has no partitions, so the caller deletes rows. The query fails if it waits for a lock for
+ * more than 1 s.
  */
 export function dropResultDay(until: number): RawBuilder<{ dropped: number | null }> {
   return eachIn({
@@ -165,8 +177,8 @@ function array(numbers: readonly number[]): RawBuilder<unknown> {
 }
 
 /**
- * For FROM: whole numbers as a table with one column, `value`. All numbers are one parameter, so the
- * statement does not depend on their count.
+ * For FROM: whole numbers as a table with the column `value`. All numbers are one parameter, so the statement
+ * does not depend on their count.
  *
  * @param alias the table's name in the statement
  */
@@ -193,8 +205,8 @@ export function pairsAs(
 }
 
 /**
- * For FROM: triples of whole numbers as a table with the
- * columns `first`, `second` and `third`, in the given order.
+ * For FROM: triples of whole numbers as a table with the columns `first`, `second` and `third`, in the given
+ * order.
  */
 export function triplesAs(
   triples: readonly (readonly [first: number, second: number, third: number])[],
@@ -212,8 +224,8 @@ export function triplesAs(
 }
 
 /**
- * Aggregate: makes a JSON array from the named columns of each row, and collects these
- * arrays, in the order of `orderedBy`, in one JSON array, which it answers as text.
+ * Aggregate: a JSON array, as text, that contains an array with the values of the named columns for each row.
+ * The rows are in the order of `orderedBy`, or in any order without it. `[]`: there are no rows.
  */
 export function jsonRows(values: readonly string[], orderedBy: readonly string[] = []): RawBuilder<string> {
   const columns = (names: readonly string[]) => sql.join(names.map((name) => sql.ref(name)));
@@ -225,8 +237,8 @@ export function jsonRows(values: readonly string[], orderedBy: readonly string[]
 }
 
 /**
- * The greatest of the values in one row. No value may be NULL:
- * SQLite would answer NULL, and PostgreSQL would ignore it.
+ * The greatest of two or more values in one row. (With one value, SQLite would aggregate rows.) No value may
+ * be NULL: SQLite would answer NULL, and PostgreSQL would ignore it.
  */
 export function greatest(...values: readonly RawBuilder<number>[]): RawBuilder<number> {
   const all = sql.join(values);
@@ -234,8 +246,8 @@ export function greatest(...values: readonly RawBuilder<number>[]): RawBuilder<n
 }
 
 /**
- * The least of the values in one row. No value may be NULL:
- * SQLite would answer NULL, and PostgreSQL would ignore it.
+ * The least of two or more values in one row. (With one value, SQLite would aggregate rows.) No value may be
+ * NULL: SQLite would answer NULL, and PostgreSQL would ignore it.
  */
 export function least(...values: readonly RawBuilder<number>[]): RawBuilder<number> {
   const all = sql.join(values);
@@ -251,9 +263,10 @@ export function containsText(text: RawBuilder<unknown>, part: string): RawBuilde
 }
 
 /**
- * A member of the JSON object in `column`, as text.
+ * A member of the JSON object in `column`; NULL: the member is missing or null.
  *
- * @param member a plain name
+ * @param member a plain name; the value must be a text, because SQLite answers a number or a boolean as a
+ *   number
  */
 export function jsonMember(column: RawBuilder<unknown>, member: string): RawBuilder<string | null> {
   return eachIn({
@@ -265,7 +278,7 @@ export function jsonMember(column: RawBuilder<unknown>, member: string): RawBuil
 /**
  * Whether a member of the JSON object in `column` is true: 1, else 0.
  *
- * @param member a plain name
+ * @param member a plain name; the value must be a boolean, null or missing
  */
 export function jsonFlag(column: RawBuilder<unknown>, member: string): RawBuilder<number> {
   return eachIn({
@@ -275,17 +288,17 @@ export function jsonFlag(column: RawBuilder<unknown>, member: string): RawBuilde
 }
 
 /**
- * The JSON text in `column` as PostgreSQL's type. PostgreSQL cannot read a member of an object
- * while one of its texts contains the character NUL, so each NUL is replaced by U+FFFD first.
+ * The JSON text in `column` as PostgreSQL's type. PostgreSQL cannot read a member of an object while one of
+ * the object's texts contains the character NUL, so each escaped NUL is replaced by U+FFFD first.
  */
 function json(column: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`CAST(replace(${column}, '\\u0000', '\\ufffd') AS json)`;
 }
 
 /**
- * The answer of an aggregate over reports, for {@link readReportSums} or
- * {@link readPhaseSums}. SQLite sums the reports up on the reading thread. PostgreSQL answers
- * the reports themselves, in hexadecimal digits, and the reading function sums them up.
+ * The answer of the aggregates {@link reportSums} and {@link phaseSums}. SQLite sums the reports up on the
+ * thread of the connection. PostgreSQL answers the reports themselves, in hexadecimal digits, and
+ * {@link readReportSums} or {@link readPhaseSums} sums them up.
  */
 export type SummedUp = string;
 
@@ -305,13 +318,15 @@ export function readReportSums(sums: SummedUp): RegionCounts[] {
 }
 
 /**
- * Aggregate: the sums of the phases in the reports of the region with this number, or of `EVERY_REGION`, from
- * `slot_results.reports`.
+ * Aggregate: the sums of the phases in `slot_results.reports`, see `PhaseSums`.
+ *
+ * @param region the number of the region whose reports are summed up, or `EVERY_REGION`
  */
 export function phaseSums(reports: RawBuilder<unknown>, region: number): RawBuilder<SummedUp> {
   return eachIn({ sqlite: sql<SummedUp>`phase_sums(${reports}, ${region})`, postgres: inHex(reports) });
 }
 
+/** @param region the same as for {@link phaseSums} */
 export function readPhaseSums(sums: SummedUp, region: number): PhaseTotals {
   if (!isHex(sums)) return JSON.parse(sums) as PhaseTotals;
   const added = new PhaseSums();

@@ -12,7 +12,7 @@ const RETRYABLE: ReadonlySet<StoreErrorCode> = new Set([
   'store-writer-lost',
 ]);
 
-/** A failure of the database. `retryable`: the same call may succeed later without a change of the code. */
+/** A failure of the database. `retryable`: the same call may succeed later. */
 export class StoreError extends SvcError {
   declare readonly code: StoreErrorCode;
 
@@ -28,7 +28,10 @@ export class StoreError extends SvcError {
 /** The part of an SQLite error that crosses threads. */
 export type SqliteFailure = { message: string; errcode: number };
 
-/** The error code for each primary result code of SQLite (https://www.sqlite.org/rescode.html). */
+/**
+ * Error codes by primary result code of SQLite (https://www.sqlite.org/rescode.html). All other result codes
+ * give `store-error`.
+ */
 const CODE_OF: ReadonlyMap<number, StoreErrorCode> = new Map([
   [5, 'store-busy'],
   [6, 'store-busy'],
@@ -37,20 +40,21 @@ const CODE_OF: ReadonlyMap<number, StoreErrorCode> = new Map([
   [11, 'store-corrupt'],
   [13, 'store-full'],
   [14, 'store-io'],
-  // Another program keeps the lock on the journal's index, and SQLite has given up after 10 s.
+  // SQLITE_PROTOCOL: another program keeps the lock on the journal's index, and SQLite gave up after 10 s.
   [15, 'store-busy'],
   [19, 'store-constraint'],
   [26, 'store-corrupt'],
 ]);
 
-/** Advice to the operator about the error. */
+/** What the operator can do about the error. */
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   'store-busy': 'end the program that locks it',
   'store-full': 'make room on its disk',
 };
 
 /**
- * Returns the error of a write by a coordinator that does not lead, or no longer leads. Nothing was written.
+ * Returns the error of a write by a coordinator that does not lead the shard any more, or whose last writes
+ * the database has lost. Nothing was written.
  */
 export function notLeading(cause?: unknown): StoreError {
   const message =
@@ -77,24 +81,30 @@ export function isSqliteFailure(error: unknown): error is Error & SqliteFailure 
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number';
 }
 
-/** Whether a statement failed because another program kept its lock for too long. */
+/** Whether a statement failed because another program locked the database for too long. */
 export function isBusy({ errcode }: SqliteFailure): boolean {
   return CODE_OF.get(errcode & 0xff) === 'store-busy';
 }
 
 /**
  * Returns the StoreError for an SQLite error. Its message is safe to log, because SQLite's messages name
- * tables and columns, and never contain values.
+ * files, tables and columns, and contain no values of rows.
  */
 export function storeErrorOf(failure: SqliteFailure, cause?: unknown): StoreError {
   // The low byte of the error code is the primary result code; the other bytes extend it.
   return storeError(CODE_OF.get(failure.errcode & 0xff) ?? 'store-error', failure.message, cause);
 }
 
-/** Name of the constraint that is violated when the writer does not lead the shard, see `shard-lease.ts`. */
+/**
+ * Name of the constraint that refuses writes of a coordinator that may not write the shard, see
+ * `shard-lease.ts`.
+ */
 const FENCE = 'not_leading';
 
-/** Returns the error with this code. Its message includes what the operator can do about it. */
+/**
+ * Returns the error with this code. If the operator can do something about it, the message says what. If the
+ * fence of a shard refused the write, the code is `not-leading` instead.
+ */
 export function storeError(code: StoreErrorCode, message: string, cause?: unknown): StoreError {
   if (code === 'store-constraint' && message.includes(FENCE)) return notLeading(cause);
   const advice = ADVICE[code] === undefined ? '' : `: ${ADVICE[code]}`;

@@ -12,7 +12,7 @@ import type { SqlStep, Store, Transaction } from './store.ts';
  */
 export const COUNTED_OUTCOMES = ['passed', 'degraded', 'failed'] as const;
 
-/** The members of a recorded result that the export counts. */
+/** The data of a recorded result that the export uses. */
 const countedResult = z.object({
   monitor: z.number(),
   region: z.string(),
@@ -29,27 +29,32 @@ export type CountedResult = z.infer<typeof countedResult>;
 
 const countedResults = z.array(countedResult);
 
-/** A note with the results of one commit of the recorder, for the export. Notes are stored as JSON. */
+/**
+ * The results of one commit of the recorder, as far as the export counts them. They are stored as JSON. When
+ * the number of shards changes, {@link moveNotes} splits notes by the new shards, and joins notes with the
+ * same id.
+ */
 export type ExportNote = {
-  /** Each note has a greater id than all earlier notes. */
+  /** Greater than the ids of all earlier notes of the shard. */
   readonly id: number;
   readonly results: readonly CountedResult[];
 };
 
 export type StoredExportTotals = {
   readonly monitorId: number;
-  /** The totals include the notes up to this id. */
+  /** Notes up to this id must not be counted any more: the totals include them, or began after them. */
   readonly until: number;
+  /** The totals as JSON, see `export/totals.ts`. */
   readonly text: string;
 };
 
 /**
- * Key of the fact with the id up to which notes of shard 0 were removed. All totals include these notes. Other
- * shards have keys of their own, which begin with this one.
+ * Key of the fact with the id up to which notes of shard 0 were removed, so that later notes get greater ids.
+ * Other shards have keys of their own, which begin with this one.
  */
 const NOTES_UNTIL = 'export_notes_until';
 const notesUntil = ({ id }: Shard): string => (id === 0 ? NOTES_UNTIL : `${NOTES_UNTIL}_${id}`);
-/** Number of notes per query. A note has at most some hundred results. */
+/** Maximum number of notes per query. */
 const NOTES_PER_READ = 10;
 /** Maximum number of rows that one transaction of {@link removeNotes} or {@link removeCounts} deletes. */
 const ROWS_PER_DELETE = 500;
@@ -59,7 +64,7 @@ export function insertNote({ id, results }: ExportNote, shard: Shard = ONLY_SHAR
   return { sql: 'INSERT INTO export_notes (shard, id, note) VALUES (?, ?, ?)', rows: [[shard.id, id, note]] };
 }
 
-/** The largest id of a note of any shard; 0: no note was ever written. */
+/** The greatest id of all notes of all shards, removed notes included; 0: there was no note. */
 export async function lastNote({ read }: Pick<Store, 'read'>): Promise<number> {
   const facts = await read
     .selectFrom('facts')
@@ -74,7 +79,7 @@ export async function lastNote({ read }: Pick<Store, 'read'>): Promise<number> {
 }
 
 /**
- * The next notes of the shard after this id, in their order. A note that this
+ * The next notes of the shard after this id, by ascending id; empty: there are no more. A note that this
  * version cannot read is returned without results.
  */
 export async function notesAfter(
@@ -101,7 +106,7 @@ function resultsIn(note: Uint8Array): CountedResult[] {
   }
 }
 
-/** The stored totals of these monitors. A monitor without totals is missing. */
+/** The stored totals of these monitors, by monitor. A monitor without totals is missing. */
 export async function totalsOf(
   { read }: Pick<Store, 'read'>,
   monitorIds: readonly number[],
@@ -116,7 +121,7 @@ export async function totalsOf(
   );
 }
 
-/** The ids of all monitors of the shard with totals. */
+/** The ids of the shard's monitors that have stored totals. */
 export async function monitorsWithTotals(
   { read }: Pick<Store, 'read'>,
   shard: Shard = ONLY_SHARD,
@@ -130,8 +135,8 @@ export async function monitorsWithTotals(
 }
 
 /**
- * The statement that writes the totals of a monitor. If the monitor was
- * removed meanwhile, the statement writes nothing.
+ * The statement that writes the totals of a monitor. If the monitor was removed, the statement writes
+ * nothing.
  */
 const WRITE_TOTALS = `INSERT INTO export_totals (monitor_id, until, totals)
   SELECT id, ?::bigint, ? FROM monitors WHERE id = ?
@@ -156,8 +161,8 @@ export async function removeTotals(store: Store, monitorIds: readonly number[]):
 }
 
 /**
- * Removes the notes of the shard up to this id, in chunks. Call this only when all stored totals include these
- * notes.
+ * Removes the notes of the shard up to this id, in chunks. Call this only when no stored totals need these
+ * notes any more.
  */
 export async function removeNotes(store: Store, until: number, shard: Shard = ONLY_SHARD): Promise<void> {
   for (;;) {
@@ -174,7 +179,12 @@ export async function removeNotes(store: Store, until: number, shard: Shard = ON
   }
 }
 
-/** Moves the results of all notes to notes of the shards in which their monitors lie, with the same ids. */
+/**
+ * Moves the results of all notes to notes of the shards in which their monitors lie, with the same ids. The
+ * results of notes that this version cannot read are lost.
+ *
+ * @param shards the number of shards
+ */
 export async function moveNotes(tx: Transaction, shards: number): Promise<void> {
   const notes = await tx.db.selectFrom('export_notes').selectAll().orderBy('id').execute();
   await tx.runEach('DELETE FROM export_notes', [[]]);
@@ -207,9 +217,9 @@ export async function bytesOfNotes(
 }
 
 /**
- * Removes all totals of the shard's monitors, and then its notes up to this
- * id. After a crash in the middle, the monitors without totals count from
- * the beginning again. No monitor continues with a lower count than before.
+ * Removes all stored totals of the shard's monitors, and then its notes up to this id. The totals go first:
+ * if the process crashes in between, monitors whose totals are removed begin new totals, and the totals that
+ * are left find the notes that they do not include yet. So no totals continue with a lower count than before.
  */
 export async function removeCounts(store: Store, until: number, shard: Shard = ONLY_SHARD): Promise<void> {
   for (;;) {

@@ -6,9 +6,10 @@ import type { Database } from './schema.ts';
 import type { Store } from './store.ts';
 
 /**
- * Reads a fact: a single value that belongs to no other table. Known keys: installation_id, job_key,
- * secret_probe, declared_digest, declared_sources, believed_time, sealed_with, export_notes_until,
- * updates_told, windows_told_since, copying.
+ * Reads a fact: a single value that belongs to no other table. Null: there is no such fact. Known keys:
+ * installation_id, job_key, secret_probe, declared_digest, declared_sources, believed_time, sealed_with,
+ * export_notes_until (with a suffix `_<shard>` for shards other than 0), updates_told, windows_told_since,
+ * copying.
  */
 export async function readFact(db: Kysely<Database>, key: string): Promise<string | null> {
   const row = await db.selectFrom('facts').select('value').where('key', '=', key).executeTakeFirst();
@@ -28,7 +29,11 @@ export async function writeFact(db: Kysely<Database>, key: string, value: string
     .execute();
 }
 
-/** The stored fact. If there is no such fact, `make` makes its value, which is then stored. */
+/**
+ * The stored fact. If there is no such fact, `make` makes its value, which is then stored.
+ *
+ * @param db the query builder of a transaction
+ */
 export async function factOrNew(db: Kysely<Database>, key: string, make: () => string): Promise<string> {
   const known = await readFact(db, key);
   if (known !== null) return known;
@@ -37,11 +42,11 @@ export async function factOrNew(db: Kysely<Database>, key: string, make: () => s
   return made;
 }
 
-/** Key of the fact with the progress of copying another database into this database; see `copy-store.ts`. */
+/** Key of the fact with the progress of a copy of another database into this one; see `copy-store.ts`. */
 export const COPYING = 'copying';
 
 /**
- * Refuses a database into which a copy is unfinished.
+ * Refuses a database that is the target of an unfinished copy.
  *
  * @throws StoreError `store-foreign`
  */
@@ -58,10 +63,9 @@ const storedTime = z.object({
 });
 
 /**
- * Returns the time that the last process took for the true time, see `BelievedTime`; null when none was
- * stored.
+ * Returns the believed time that was stored last, see `BelievedTime`; null: none was stored.
  *
- * @throws ZodError when the stored value cannot be read
+ * @throws SyntaxError, ZodError when the stored value cannot be read
  */
 export async function storedBelievedTime({ read }: Store): Promise<BelievedTime | null> {
   const text = await readFact(read, BELIEVED_TIME);
