@@ -31,7 +31,7 @@ test('an empty database gets all migrations, in the order of their names', async
   expect(rows.map(({ name }) => name)).toEqual(Object.keys(MIGRATIONS).sort());
 });
 
-test('in a database of this version, only the tables and migrations are read', async () => {
+test('in a database of this version, only the names of tables and migrations are read', async () => {
   await migrated();
   await migrated();
   expect(statements).toHaveLength(2);
@@ -42,7 +42,7 @@ test('a database without the newest migration is migrated', async () => {
   await migrated();
   const newest = Object.keys(MIGRATIONS).sort().at(-1) ?? '';
   sqlite.prepare('DELETE FROM kysely_migration WHERE name = ?').run(newest);
-  // The tables exist already, so this migration may fail.
+  // The tables of this migration exist already, so it may fail.
   await migrated().catch(() => {});
   expect(statements.length).toBeGreaterThan(2);
 });

@@ -12,7 +12,8 @@ const MIGRATION_TABLE = 'kysely_migration';
  * Migrates the database to this version of svc. Each migration is applied completely or not at all.
  *
  * @param path the database, for messages
- * @throws StoreError `store-newer`, `store-foreign`, or the database's error
+ * @throws StoreError `store-newer`, `store-foreign`, the database's error, or `store-error` when a migration fails
+ *   for another reason
  */
 export async function migrate(dialect: Dialect, path: string, log: Logger): Promise<void> {
   const db = new Kysely<Database>({ dialect });
@@ -39,8 +40,11 @@ export async function migrate(dialect: Dialect, path: string, log: Logger): Prom
 }
 
 /**
- * Returns the names of the migrations that the database has. Refuses a database that
- * a newer version of svc or another program has made.
+ * Returns the names of the migrations that the database has; an empty set for a database without tables.
+ *
+ * @param path the database, for messages
+ * @throws StoreError `store-newer` when a newer version of svc has migrated the database, `store-foreign` when
+ *   another program has made it
  */
 export async function appliedTo(db: Kysely<Database>, path: string): Promise<ReadonlySet<string>> {
   const tables = await TABLE_NAMES.execute(db);

@@ -9,7 +9,11 @@ import type { RowOutcome, SqlStep, SqlValue, Transaction } from './store.ts';
 export type BegunConnection = {
   readonly run: Execute;
   runEach(sql: string, rows: SqlStep['rows']): Promise<readonly RowOutcome[]>;
-  /** Commits the transaction. Rejects only if the transaction is not durable. */
+  /**
+   * Commits the transaction. Resolves also if the answer was lost, when the transaction is known to be durable.
+   * If it rejects, the transaction is rolled back, unless the writing thread of SQLite died during the COMMIT:
+   * then it may be durable.
+   */
   commit(): Promise<void>;
   /** Rolls the transaction back. Does nothing if it has already ended. */
   rollBack(): Promise<void>;

@@ -51,7 +51,7 @@ test('waits for another program that writes, without holding the thread', async 
   const other = new DatabaseSync(path);
   other.exec('BEGIN IMMEDIATE');
   const waiting = store.transaction(insertWorkspace('a'));
-  // During these turns of the event loop, the store finds the database locked.
+  // During these turns of the event loop, the writing thread can find the database locked.
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   other.exec('ROLLBACK');
   other.close();
@@ -100,7 +100,7 @@ describe('closing', () => {
 
   test('waiting and later calls fail', async () => {
     const reading = Promise.all(Array.from({ length: 50 }, () => errorCodeOf(names())));
-    // After one turn of the event loop the requests are sent, while the thread that will answer them is still
+    // After one turn of the event loop the requests are sent, and the thread that answers them is still
     // starting.
     await new Promise((resolve) => setImmediate(resolve));
     const closing = store.close();
@@ -151,7 +151,7 @@ describe('opening', () => {
     expect((await readFile(path)).equals(before)).toBe(true);
   });
 
-  test('a database of another program is refused and left as it is', async () => {
+  test('a database of another program is refused', async () => {
     const other = join(folder.path, 'other.db');
     const foreign = new DatabaseSync(other);
     foreign.exec('CREATE TABLE notes (text)');
@@ -175,7 +175,7 @@ describe('opening', () => {
     });
   });
 
-  test('an empty database gets every table of the schema', async () => {
+  test('an empty database gets the tables of the schema', async () => {
     await createdAnew();
     const { rows } = await sql<{ name: string }>`
       SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'kysely_%'

@@ -11,7 +11,7 @@ test.each([0, 1, 2, 3, 4])('%i rows come in their order, once each', async (coun
   expect(read).toEqual(Array.from({ length: count }, (_, index) => index + 1));
 });
 
-test('the next page is requested before the caller works on one, and no further page is', async () => {
+test('one page is requested ahead, while the caller works on the current one', async () => {
   const asked: number[] = [];
   const read = readAhead((after) => {
     asked.push(after);
@@ -23,7 +23,7 @@ test('the next page is requested before the caller works on one, and no further 
   expect(asked).toEqual([0, 2]);
 });
 
-test('a failure is thrown in its turn, and not after the caller has stopped', async () => {
+test('a failed read is thrown when its page is taken, and never after the caller has stopped', async () => {
   const failing = () =>
     readAhead((after) => (after === 0 ? page(after, 10) : Promise.reject(new Error('lost'))), itself);
   const read = failing();

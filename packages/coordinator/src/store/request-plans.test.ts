@@ -11,7 +11,7 @@ import type { WhatIfRunner } from '../api/api-parts.ts';
 import { compare } from '../history/what-if/compare.ts';
 import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
 
-/** The tables that grow with time, and not with what is declared. */
+/** Tables that grow with time, and not with what is declared. */
 const GROWING = [
   'slot_results',
   'off_grid_slots',
@@ -36,7 +36,7 @@ let api: RunningApi;
 let requested: readonly Requested[];
 
 beforeAll(async () => {
-  // The company's monitors are made after their history.
+  // The rows of the company's monitors are younger than their history. So a replay takes 0 as the time of creation.
   const runner: WhatIfRunner = { compare: (asked) => compare(api.store, { ...asked, createdAt: 0 }) };
   api = await startApi({ whatIfs: runner }, {}, statements.workers);
   api.clock.advance(200 * DAY_MS + 13.75 * HOUR_MS);
@@ -57,7 +57,7 @@ afterAll(async () => {
   await api.dispose();
 });
 
-test('no statement of a request reads the whole of a table that grows with time', async () => {
+test('no statement of a request reads a whole table that grows with time', async () => {
   const noted = statements.all();
   expect(requested.filter(({ status }) => status >= 400)).toEqual([]);
   for (const table of GROWING) {

@@ -21,7 +21,7 @@ type RollupRow = {
 export const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'superseded'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** State of a mail address's subscription to the announcements of a page. */
+/** State of the subscription of a mail address to the announcements of a page; see `0001-initial.ts`. */
 export type Subscription = 'none' | 'asked' | 'confirmed' | 'stopped';
 
 /** The columns that every resource has, whether the API or a declared file declares it. */

@@ -33,7 +33,7 @@ export type StoreWriter = {
 /** A part of a store that reads. It refuses queries while {@link MAX_WAITING_READS} queries wait. */
 export type StoreReader = {
   readonly db: Kysely<Database>;
-  /** Rejects waiting queries with `store-closed`. */
+  /** Rejects waiting queries with `store-closed`, and waits for running queries. */
   close(): Promise<void>;
 };
 
@@ -42,7 +42,7 @@ type Parts = {
   readonly reader: StoreReader;
   /** The reader for {@link Store.work}. */
   readonly workReader: StoreReader;
-  /** Releases the lock that keeps other coordinators from using the database. */
+  /** Releases the lock that keeps other coordinators from using an SQLite file. PostgreSQL has no such lock. */
   readonly unlock: () => void;
   readonly log: Logger;
 };
@@ -52,9 +52,9 @@ type Parts = {
  *
  * One transaction is written at a time, in the order of the calls. Only a transaction of
  * {@link commit} overtakes waiting transactions, so that a flood of requests, or a queue behind a
- * stalled disk, does not delay verdicts and alerts. After each of them a waiting transaction has
- * its turn: while the database refuses each write after seconds, the renewals of the lease alone
- * would keep the others waiting for ever.
+ * stalled disk, does not delay verdicts and alerts. After each transaction of {@link commit} a
+ * waiting transaction has its turn. Otherwise, while the database refuses each write only after
+ * seconds, the renewals of the lease alone would keep the others waiting for ever.
  */
 export class SerialStore implements Store {
   readonly read: Kysely<Database>;

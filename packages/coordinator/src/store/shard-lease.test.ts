@@ -65,7 +65,7 @@ test('a shard is taken once until its lease expires or is given up; takes are co
   expect(await row()).toMatchObject({ holder: 'host of c', epoch: 3 });
 });
 
-test('a shard is taken as it was seen only if its leader has not written since', async () => {
+test('a take that names the writes of the last leader fails if that leader has written since', async () => {
   await take('a');
   const { leader } = leaderOf('a');
   const seen = async () => (await shardStates(store))[0];
@@ -89,17 +89,17 @@ test('a leader is late before its lease expires', async () => {
   expect((await shardStates(store))[0]).toMatchObject({ isFree: false, isLapsing: true });
 });
 
-test('of many that take it at once, one gets it', async () => {
+test('of many coordinators that take a shard at once, one gets it', async () => {
   const takes = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((term) => take(term)));
   expect(takes.filter((isTaken) => isTaken)).toHaveLength(1);
 });
 
-test('the only coordinator of a database takes it from a holder that is gone', async () => {
+test('the only coordinator of a database takes a shard from a holder that is gone', async () => {
   await take('a');
   expect(await take('b', true)).toBe(true);
 });
 
-test('giving a lease up that another one holds does nothing', async () => {
+test('resigning a lease that another coordinator holds does nothing', async () => {
   await take('a');
   await resignShard(store, { shard: 0, term: 'former' });
   expect(await take('b')).toBe(false);
@@ -156,7 +156,7 @@ describe('a leader', () => {
     expect(told).toEqual([9_000]);
   });
 
-  test('learns that a database of before its first take does not know it', async () => {
+  test('is refused by a database that does not have its take of the lease', async () => {
     const { leader, told } = leaderOf('a');
     expect(await errorCodeOf(leader.renew())).toBe('not-leading');
     expect(told).toEqual(['lost']);
@@ -174,7 +174,7 @@ describe('a leader', () => {
     expect(told).toEqual([0, 0, 'lost']);
   });
 
-  test('is not told of a write that failed for another reason', async () => {
+  test('keeps its lease when a write fails for another reason', async () => {
     await take('a');
     const { leader, told } = leaderOf('a');
     expect(await errorCodeOf(leader.commit([insert('same'), insert('same')]))).toBe('store-constraint');

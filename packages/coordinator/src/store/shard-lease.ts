@@ -11,9 +11,9 @@ import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
  *      ▲                 │           │
  *      └──── resign ─────┘           └── not renewed for 3.5 s: the next take gets it
  *
- * Every transaction of a leader renews the lease, and is rolled back if the row has another term.
+ * Every transaction of a leader (`FencedStore`) renews the lease, and is rolled back if the row has another term.
  * So a leader that was replaced while it was frozen or cut off cannot write, even if it believes
- * that it still leads. An expired lease that nobody has taken is renewed like any other lease.
+ * that it still leads. An expired lease that no coordinator has taken since is renewed like any other lease.
  *
  * The row also counts the writes under its term. A fail-over to a replica that lagged behind loses
  * the last commits, but the row may still have the leader's term. The memory of this leader is ahead
@@ -24,7 +24,7 @@ import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
 /** Time after which a lease that is not renewed may be taken, ms. */
 export const LEASE_MS = 3_500;
 
-/** A lease that was taken. `shard` is the id of the shard. */
+/** A lease that was taken, or is to be taken. `shard` is the id of the shard. */
 export type ShardTerm = { readonly shard: number; readonly term: string };
 
 /**
@@ -41,10 +41,12 @@ export type TakenShard = ShardTerm & {
 };
 
 /**
- * Takes the lease of the shard, unless another coordinator holds it. Returns whether the lease was taken.
+ * Takes the lease of the shard, unless a coordinator holds it. Returns whether the lease was taken.
  *
- * @param isAlone whether no other coordinator can use the database, so that a former holder is gone
- * @param written the lease is taken only if the last leader has not written since; left out: in any case
+ * @param isAlone whether no other coordinator can use the database, so that a former holder is gone and its lease
+ *   may be taken before it expires
+ * @param written what the last leader had written; the lease is taken only if it has not written since; left out:
+ *   its writes do not matter
  */
 export async function takeShard(
   store: Store,
@@ -181,8 +183,8 @@ export class FencedStore implements Store {
   }
 
   /**
-   * Runs `write`, and tells the holder whether the lease was renewed or lost. `write` calls `begin` before it
-   * renews the lease.
+   * Runs `write`, and calls the holder if the lease was renewed or lost. `write` calls `begin` before it renews
+   * the lease.
    */
   async #renewing<T>(write: (begin: () => void) => Promise<T>): Promise<T> {
     const { now, onRenewed, onLost } = this.#holder;

@@ -41,7 +41,7 @@ async function addMonitor(): Promise<void> {
   });
 }
 
-test('a new database has one shard, and takes another number until it has monitors', async () => {
+test('a new database has one shard, and another number may be set until it has monitors', async () => {
   expect(await countShards(store, null)).toBe(1);
   expect(await countShards(store, 4)).toBe(4);
   expect(await ids()).toEqual([0, 1, 2, 3]);
@@ -53,7 +53,7 @@ test('a new database has one shard, and takes another number until it has monito
   });
 });
 
-test('the number stays while a coordinator leads', async () => {
+test('the number of shards cannot change while a coordinator leads', async () => {
   await take(0);
   expect(await errorCodeOf(countShards(store, 2))).toBe('wrong-shards');
   expect(await errorCodeOf(changeShards(store, 2))).toBe('store-in-use');
@@ -101,7 +101,7 @@ test('notes of the export move with their monitors, and keep the order of their 
   expect(await lastNote(store)).toBe(6);
 });
 
-test.each([1, 4])('after a change from 2 shards to %i, no leader of before writes', async (count) => {
+test.each([1, 4])('after a change from 2 shards to %i, a former leader cannot write', async (count) => {
   await countShards(store, 2);
   await take(0);
   await take(1);
@@ -143,7 +143,7 @@ test('the leases of shards are independent, and a fenced write of one renews no 
   expect((await shardStates(store)).map(({ isFree }) => isFree)).toEqual([true, false]);
 });
 
-test('a coordinator lives while it announces itself, and until it withdraws that', async () => {
+test('a coordinator counts as living until its announcement is withdrawn or a lease old', async () => {
   await announceCoordinator(store, 'a');
   await announceCoordinator(store, 'b');
   await announceCoordinator(store, 'a');

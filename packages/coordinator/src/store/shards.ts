@@ -16,7 +16,7 @@ export type ShardState = {
   readonly isFree: boolean;
   /** Whether the lease is free, or the leader was expected to renew it before now. */
   readonly isLapsing: boolean;
-  /** What the last leader has written so far. */
+  /** The term of the last leader, and the number of its writes so far. */
   readonly written: WriteCount;
 };
 
@@ -60,7 +60,7 @@ export async function livingCoordinators({ work }: Pick<Store, 'work'>): Promise
   return rows.map(({ id }) => id);
 }
 
-/** Announces that the coordinator with this id can lead, and forgets coordinators that ended long ago. */
+/** Announces that the coordinator with this id can lead, and removes announcements older than ten leases. */
 export async function announceCoordinator(store: Store, id: string): Promise<void> {
   await store.commit([
     {
@@ -120,7 +120,7 @@ export async function moveRows(tx: Transaction, count: number): Promise<void> {
   await moveNotes(tx, count);
 }
 
-/** Gives the database this number of shards, which nobody leads. */
+/** Gives the database this number of shards, without leaders. */
 export async function replaceShards(tx: Transaction, count: number): Promise<void> {
   await tx.runEach('DELETE FROM shards', [[]]);
   await tx.runEach(

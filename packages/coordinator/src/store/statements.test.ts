@@ -76,9 +76,9 @@ describe('statements of a transaction', () => {
     expect(await keys()).toEqual(['a\uFFFDb']);
   });
 
-  // SQLite stores any value in any column.
+  // The columns of SQLite's tables accept values of any type.
   test.runIf(IS_POSTGRES)(
-    'a value that its column cannot hold breaks a rule: trying again is useless',
+    'a value that its column cannot hold violates a constraint, which no later try avoids',
     async () => {
       const wrong = { sql: "INSERT INTO workspaces (name, created_at) VALUES ('a', ?)", rows: [[1.5]] };
       expect(await errorCodeOf(store.commit([wrong]))).toBe('store-constraint');
@@ -118,7 +118,7 @@ describe('statements of a transaction', () => {
     expect(await sum(4)).toEqual([{ sum: null }]);
   });
 
-  test('a statement that fails fails the transaction, even where its error is caught or not awaited', async () => {
+  test('a failed statement fails the transaction, even if its error is caught or not awaited', async () => {
     const caught = store.transaction(async (tx) => {
       await add(tx, 'a');
       expect(await errorCodeOf(add(tx, 'b', 'a'))).toBe('store-constraint');
@@ -182,7 +182,7 @@ describe('a whole transaction at once', () => {
     },
   );
 
-  test('it waits for the transaction in progress and overtakes the waiting ones', async () => {
+  test('it waits for the transaction in progress, and overtakes one that waits', async () => {
     const seen: string[][] = [];
     const first = store.transaction(async (tx) => {
       await add(tx, 'a');
@@ -198,7 +198,7 @@ describe('a whole transaction at once', () => {
     expect(seen).toEqual([['a', 'b', 'c']]);
   });
 
-  test('commits that follow each other, of two callers, let each waiting transaction have its turn', async () => {
+  test('a waiting transaction has its turn although two callers commit again and again', async () => {
     let isDone = false;
     const commitAgainAndAgain = async (key: string) => {
       for (let index = 0; index < 20 && !isDone; index += 1) await store.commit([facts(`${key}${index}`)]);

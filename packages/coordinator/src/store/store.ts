@@ -24,8 +24,8 @@ export type SqlStep = { readonly sql: string; readonly rows: readonly (readonly 
  */
 export interface Store {
   /**
-   * Reads on connections of its own (in SQLite: on a worker thread), and sees committed data only. A query
-   * cannot be interrupted, so each query must be bounded (a page, a window of time).
+   * Reads on connections of its own (in SQLite: on a worker thread), and sees committed data only. The caller
+   * cannot interrupt a query, so each query must be bounded (a page, a window of time).
    *
    * @throws StoreError `store-overloaded` when too many reads wait
    */
@@ -41,7 +41,8 @@ export interface Store {
    * If `work` throws, or a statement or the COMMIT fails, the transaction is rolled back,
    * no `onCommit` task runs, and the error is passed on. Each statement is a message to the
    * connection that writes. The next transaction starts after this one. So `work` must not
-   * wait for another transaction: it would wait for ever.
+   * wait for another transaction: it would wait for ever. If the writing thread of SQLite dies
+   * during the COMMIT, the call fails with `store-writer-lost`, and the transaction may be durable.
    *
    * @throws StoreError for failures of the database; `store-overloaded` when too many transactions wait;
    *   `retryable` says whether a later try may succeed
@@ -58,9 +59,10 @@ export interface Store {
    */
   readonly declarations: number;
   /**
-   * Runs a whole transaction in one message: all steps and the commit, or nothing. The transaction runs
-   * before all waiting transactions, and is never refused because many wait. So it is only for the recorder,
-   * for the lease of a leader, and for work on a whole database (copying it, sealing its secrets again).
+   * Runs a whole transaction in one message: all steps and the commit, or nothing. The transaction overtakes
+   * transactions that wait, but after each commit one of them has its turn. It is never refused because many
+   * wait. So it is only for the recorder, for leases and announcements of coordinators, and for work on a whole
+   * database (copying it, sealing its secrets again).
    *
    * @returns for each step the outcomes of its rows, made while the caller iterates
    * @throws StoreError for failures of the database;
@@ -68,13 +70,13 @@ export interface Store {
    */
   commit(steps: readonly SqlStep[]): Promise<readonly Iterable<RowOutcome>[]>;
   /**
-   * Closes the store when the transactions that were started before have ended. Later transactions, and all
-   * waiting reads, fail with `store-closed`.
+   * Closes the store. Calls of {@link transaction} that were made before run first. Later transactions, and
+   * all waiting reads, fail with `store-closed`. Calls of {@link commit} that still wait may fail so too.
    */
   close(): Promise<void>;
 }
 
-/** An open database that is only read. */
+/** An open database that is only read. `openReading` opens one that reads an SQLite file on the calling thread. */
 export type StoreReading = Pick<Store, 'read' | 'close'>;
 
 /**

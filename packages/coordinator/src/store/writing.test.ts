@@ -132,7 +132,7 @@ describe('while the writing thread is held', () => {
     await store.commit([facts('a')]);
   });
 
-  test('the number of waiting transactions is limited; commit() is not refused and overtakes them', async () => {
+  test('the number of waiting transactions is limited; commit() is not refused, and overtakes them', async () => {
     const other = otherProgram();
     const ends: string[] = [];
     const waiting = Array.from({ length: MAX_WAITING_TRANSACTIONS + 1 }, (_, index) =>
@@ -192,7 +192,7 @@ describe('a writing thread that dies', () => {
 
   test('whenever it dies, a transaction is stored completely or not at all, and completely if it was answered', async () => {
     for (let round = 0; round < 12; round += 1) {
-      // In each round, the thread runs already.
+      // With this commit, the thread runs before each round begins.
       await store.commit([]);
       const both = [`left:${round}`, `right:${round}`];
       const answering = errorCodeOf(store.transaction((tx) => add(tx, ...both)));
