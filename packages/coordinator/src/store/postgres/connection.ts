@@ -6,12 +6,12 @@ import { Exchange, PreparedStatements } from './exchange.ts';
 
 /** Maximum duration of one statement, ms. The server cancels a statement that takes longer. */
 const STATEMENT_LIMIT_MS = 30_000;
-/** Maximum time for which a statement waits for a lock, ms. A transaction of SQLite waits as long. */
+/** Maximum time for which a statement waits for a lock, ms. It is the same as `BUSY_LIMIT_MS` of SQLite. */
 export const LOCK_LIMIT_MS = 5_000;
 /**
  * Maximum time without a statement in an open transaction, ms. After this time the server ends the
- * connection, because its process may be frozen while others wait for the transaction's lock. The time is
- * shorter than a lease.
+ * connection, because the process at its other end may be frozen while other processes wait for the
+ * transaction's lock. The time is shorter than a lease.
  */
 const IDLE_LIMIT_MS = 3_000;
 /** Maximum wait for all answers of one exchange, ms. After this time the client gives the connection up. */
@@ -38,7 +38,7 @@ const SETTINGS = {
   // The forms in which values are read: bytes in hexadecimal digits, and fractions with all of their digits.
   bytea_output: 'hex',
   extra_float_digits: 1,
-  // Compiling a query (JIT) takes longer than running any of our queries.
+  // Our queries are short: compiling one (JIT) would take longer than running it.
   jit: 'off',
 } as const;
 

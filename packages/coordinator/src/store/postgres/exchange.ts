@@ -1,7 +1,10 @@
 import type pg from 'pg';
 import type { RowOutcome } from '../store.ts';
 
-/** Maximum number of statements that a connection keeps prepared. */
+/**
+ * Number of prepared statements that a connection keeps when an exchange begins. Statements that the exchange itself
+ * prepares are forgotten by the next one at the earliest.
+ */
 const KEPT_STATEMENTS = 256;
 
 type Field = { readonly name: string; readonly dataTypeID: number };
@@ -15,7 +18,7 @@ export class PreparedStatements {
   #forgotten: string[] = [];
   #last = 0;
 
-  /** The statement with this text, and whether the server has already prepared it. */
+  /** The statement with this text, and whether it was already sent to the server to be prepared. */
   find(sql: string): { statement: Statement; isKnown: boolean } {
     const known = this.#known.get(sql);
     const statement = known ?? { name: `s${++this.#last}`, text: numbered(sql), fields: [] };
@@ -46,10 +49,7 @@ export class PreparedStatements {
   }
 }
 
-/**
- * Numbers the parameters of a statement as PostgreSQL needs it: each `?` outside of quotes becomes `$1`, `$2`
- * …
- */
+/** Numbers the parameters of a statement for PostgreSQL: the `?` outside of quotes become `$1`, `$2` and so on. */
 function numbered(sql: string): string {
   let count = 0;
   return sql.replace(/'[^']*'|"[^"]*"|\?/g, (part) => (part === '?' ? `$${++count}` : part));
@@ -101,7 +101,7 @@ export class Exchange implements pg.Submittable {
     this.#connection = connection;
     connection.stream.cork();
     try {
-      // These messages come first, because the server skips what comes after an error.
+      // These messages come first, because the server skips messages that follow an error.
       for (const name of this.#statements.takeForgotten()) connection.close({ type: 'S', name }, true);
       for (const [step, { sql, rows }] of this.#steps.entries()) this.#send(connection, step, sql, rows);
       connection.sync();
@@ -152,8 +152,8 @@ export class Exchange implements pg.Submittable {
   }
 
   handleError(error: Error): void {
-    // The server may have skipped the preparation of new statements. Statements whose tables another
-    // coordinator has migrated fail until they are prepared again.
+    // The server may have skipped the preparation of new statements. A statement whose table another
+    // coordinator has migrated fails until it is prepared again.
     for (const { sql } of this.#steps) this.#statements.forget(sql);
     this.#settle.reject(error);
   }
@@ -187,7 +187,8 @@ const BOOLEAN = 16;
 const BYTES = 17;
 
 /**
- * Decodes a value to the form that SQLite answers: counts, ids and sums are numbers, and booleans are 0 or 1.
+ * Decodes a value to the form in which SQLite answers it: counts, ids and sums are numbers, booleans are 0 or 1, and
+ * bytes are a `Uint8Array`.
  */
 function decoded(text: string | null, type: number): unknown {
   if (text === null) return null;

@@ -17,8 +17,8 @@ const WORK_READERS = 2;
 /**
  * Opens the PostgreSQL database at `url`, and migrates it to this version.
  *
- * @throws StoreError `store-newer`, `store-foreign`, `store-writer-lost` (no connection), or
- *   PostgreSQL's error
+ * @throws StoreError `store-newer`, `store-foreign`, `store-writer-lost` (no connection), `store-error` (a version or
+ *   an encoding that svc does not support), or PostgreSQL's error
  */
 export async function openPostgres({ url, log }: { url: Secret; log: Logger }): Promise<Store> {
   const [reader, workReader] = [
@@ -40,7 +40,7 @@ export async function openPostgres({ url, log }: { url: Secret; log: Logger }): 
   }
 }
 
-/** Opens a migrated PostgreSQL database for reading, through one connection. */
+/** Opens a migrated PostgreSQL database for reading, through at most one connection at a time. */
 export function openPostgresReading({ url, log }: { url: Secret; log: Logger }): StoreReading {
   const reader = new PostgresReader(url, 1, log);
   return { read: reader.db, close: () => reader.close() };
@@ -63,8 +63,8 @@ export async function examinePostgres(parts: {
 }
 
 /**
- * The size of the database. The other sizes are NaN, because the server reports neither the size of its
- * journal nor the free space on its disk.
+ * The size of the database. The other sizes are NaN, because an ordinary role cannot read the size of the server's
+ * journal or the free space on its disk.
  */
 export async function postgresSizes({ work }: Pick<Store, 'work'>): Promise<DatabaseSizes> {
   const { rows } = await sql<{ size: number }>`SELECT pg_database_size(current_database()) AS size`.execute(

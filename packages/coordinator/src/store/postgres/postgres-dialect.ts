@@ -27,7 +27,10 @@ export function postgresDialect(execute: Execute): Dialect {
   };
 }
 
-/** Keeps transactions of all coordinators out while a migration runs: they were made for the tables before it. */
+/**
+ * Takes the lock of transactions for each migration, so that no coordinator runs a transaction meanwhile: the
+ * statements of older versions are made for the tables as they were before.
+ */
 class WritingAdapter extends PostgresAdapter {
   override async acquireMigrationLock<DB>(db: Kysely<DB>, options: MigrationLockOptions): Promise<void> {
     await super.acquireMigrationLock(db, options);

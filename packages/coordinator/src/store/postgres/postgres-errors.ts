@@ -1,19 +1,22 @@
 import { messageOf } from '@svc/shared/errors.ts';
 import { newerError, StoreError, type StoreErrorCode, storeError } from '../errors.ts';
 
-/** A setting that no server has. PostgreSQL's error about it is the answer of a database that a newer version has migrated. */
+/**
+ * The name of a setting that no server has. In a database that a newer version of svc has migrated, the beginning of a
+ * transaction asks for this setting, and PostgreSQL's error names it.
+ */
 export const NEWER = 'svc.was_migrated_by_a_newer_version';
 
 /**
- * Codes of https://www.postgresql.org/docs/current/errcodes-appendix.html; a key with two characters stands
- * for a whole class of codes.
+ * Our codes for the codes of https://www.postgresql.org/docs/current/errcodes-appendix.html. A key with two characters
+ * stands for all codes of a class that have no key of their own.
  */
 const CODE_OF: ReadonlyMap<string, StoreErrorCode> = new Map([
-  // A value that its column cannot hold, and a rule that is broken.
+  // A value that its column cannot hold, and a violated constraint.
   ['22', 'store-constraint'],
   ['23', 'store-constraint'],
   ['25006', 'store-readonly'],
-  // Conflicts between transactions, waits that took too long, and too little memory.
+  // Conflicts between transactions, waits that took too long, and too few resources.
   ['40', 'store-busy'],
   ['55P03', 'store-busy'],
   ['57014', 'store-busy'],
@@ -29,7 +32,7 @@ const CODE_OF: ReadonlyMap<string, StoreErrorCode> = new Map([
  * its transaction was idle for too long), or accepts no more (53300: it has too many).
  */
 const LOST = /^(?:08|57P0|25P03|53300)/;
-/** Errors of this class have values in their messages. */
+/** Errors of this class may have values in their messages. */
 const ABOUT_VALUES = /^22/;
 
 function stateOf(error: unknown): string | null {
@@ -38,14 +41,17 @@ function stateOf(error: unknown): string | null {
   return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : null;
 }
 
-/** Whether the connection can no longer be used after this error. */
+/** Whether the connection can no longer be used after this error. False for an error that is translated already. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof StoreError) return false;
   const state = stateOf(error);
   return state === null || LOST.test(state);
 }
 
-/** Whether the server refused a write because it is read-only: another server has replaced it. */
+/**
+ * Whether a write was refused because the session is read-only. On the connection that writes, this means that another
+ * server has replaced this one. Connections that read are always read-only.
+ */
 export function isReadOnly(error: unknown): boolean {
   return stateOf(error) === '25006';
 }
@@ -64,7 +70,7 @@ export function postgresErrorOf(error: unknown, does: 'reads' | 'writes'): Store
   return storeError(code, message, error);
 }
 
-/** The error for a connection that has ended or cannot be made. */
+/** The error for a connection that has ended, cannot be made, or reaches a server that is read-only. */
 export function lostError(cause: unknown, does: 'reads' | 'writes'): StoreError {
   const code = does === 'writes' ? 'store-writer-lost' : 'store-reader-lost';
   return new StoreError(code, `the connection that ${does} the database ended: ${messageOf(cause)}`, {

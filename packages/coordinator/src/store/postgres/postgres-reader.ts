@@ -29,16 +29,23 @@ export class PostgresReader implements StoreReader {
     this.db = new Kysely({ dialect: postgresDialect((sql, parameters) => this.#run(sql, parameters)) });
   }
 
-  /** Gives up all connections. It is called when the server is gone or another server has replaced it. */
+  /**
+   * Gives up all connections. Called when a connection was lost, because the server may be gone, or another one may
+   * have replaced it.
+   */
   drop(): void {
     if (this.#isClosed) return;
     const former = this.#pool;
     this.#pool = this.#newPool();
-    // `end` waits for running queries, and each query ends within its time limit.
+    // `end` waits for running queries. Each query ends within its time limit, and each query that waits for a
+    // connection fails within the time limit for connecting.
     void former.end();
   }
 
-  /** Rejects waiting queries, and waits for running queries, whose duration is limited. */
+  /**
+   * Waits for running queries, whose duration is limited. Queries that wait for a connection are rejected when their
+   * time limit for connecting has passed.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#pool.end();

@@ -50,7 +50,7 @@ const insert = (...added: string[]): SqlStep => ({
 
 const isLost = { code: 'store-writer-lost', retryable: true };
 
-/** Runs `work` again until it does not fail, as the recorder does. */
+/** Runs `work` again until it does not fail, as the recorder does. All errors must be retryable. */
 async function untilItSucceeds<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -62,7 +62,7 @@ async function untilItSucceeds<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-test('two coordinators write in turn: what one reads before it writes stays so', async () => {
+test('two coordinators write in turn: rows that one reads in its transaction stay the same until its end', async () => {
   const other = await opened();
   const increment = (from: Store) =>
     from.transaction(async (tx) => {
@@ -118,7 +118,7 @@ test('a table that another coordinator migrates is read and written again after 
   }
 });
 
-test('a migration keeps the transactions of other coordinators out, and those of an older version are refused afterwards', async () => {
+test('no transaction runs during a migration, and afterwards transactions of an older version are refused', async () => {
   await store.transaction(insertWorkspace('before'));
   const isRunning = Promise.withResolvers<void>();
   const mayEnd = Promise.withResolvers<void>();
@@ -150,7 +150,7 @@ test('a migration keeps the transactions of other coordinators out, and those of
   await newer.close();
 });
 
-test('statements that fail do not pile up in the server', async () => {
+test('prepared statements that failed do not accumulate in the server', async () => {
   const kept = 'SELECT count(*) AS count FROM pg_prepared_statements';
   const failing = () => store.transaction((tx) => tx.query('SELECT 1 / (SELECT 0)'));
   const count = () =>
@@ -161,7 +161,7 @@ test('statements that fail do not pile up in the server', async () => {
   expect(await count()).toBeLessThanOrEqual(before + 1);
 });
 
-test('a database of another program is refused, and one without a server is said to be', async () => {
+test('a database of another program is refused, and the error of an unreachable server hides the password', async () => {
   await server.run('CREATE TABLE notes (text text)');
   expect(await errorCodeOf(opened(server.url('postgres')))).toBe('store-foreign');
   await server.run('DROP TABLE notes');
@@ -177,13 +177,13 @@ test('a database with another encoding than UTF8 is refused', async () => {
   await expect(opened(server.url('latin'))).rejects.toThrow(/LATIN1.*UTF8/);
 });
 
-test('a server that has no connection left is tried again', async () => {
+test('a server that has no connection left is a retryable error', async () => {
   await server.run('CREATE ROLE few LOGIN CONNECTION LIMIT 0');
   const url = new Secret(server.url(database).reveal().replace('svc@', 'few@'));
   await expect(opened(url)).rejects.toMatchObject(isLost);
 });
 
-test('bytes and fractions are read whole, whatever form of them the server prefers', async () => {
+test('bytes and fractions are read without loss, whatever output format the server prefers', async () => {
   await server.run(`ALTER DATABASE ${database} SET bytea_output = 'escape'`);
   await server.run(`ALTER DATABASE ${database} SET extra_float_digits = 0`);
   await store.close();
@@ -194,7 +194,7 @@ test('bytes and fractions are read whole, whatever form of them the server prefe
   expect(await store.transaction((tx) => tx.query(query))).toEqual(rows);
 });
 
-test('a day of results that another program reads is not dropped, and writes wait less than a lease for it', async () => {
+test('a day of results that another program reads is not dropped, and the attempt ends within a lease', async () => {
   const day = Date.UTC(2026, 0, 15);
   const result = {
     monitorId: 1,
@@ -259,7 +259,7 @@ test('another program that holds a lock for too long is a retryable error', asyn
   expect(await names()).toEqual(['b']);
 });
 
-test('a server that stops fails what runs, and both reads and writes go on when it is back', async () => {
+test('when the server stops, running statements fail; when it is back, reads and writes go on', async () => {
   await store.commit([insert('before')]);
   expect(await names()).toEqual(['before']);
   const told: string[] = [];
@@ -278,7 +278,7 @@ test('a server that stops fails what runs, and both reads and writes go on when 
   expect(told).toEqual([]);
 });
 
-test('a server that became read-only is given up, and another one is taken', async () => {
+test('a server that became read-only is given up, and svc connects again', async () => {
   await server.run(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
   // The setting applies to new sessions only. So the writer's own session is made read-only here, as the
   // sessions of a replaced server are.
@@ -296,7 +296,7 @@ test('a server that became read-only is given up, and another one is taken', asy
   expect(await names()).toEqual(['b']);
 });
 
-test('whenever the server is killed, a transaction is stored whole or not at all, and whole where it was answered', async () => {
+test('whenever the server is killed, a transaction is stored as a whole or not at all, and an answered one is stored', async () => {
   for (let round = 0; round < 4; round += 1) {
     await store.commit([]);
     const answered: string[] = [];
@@ -323,7 +323,10 @@ test('whenever the server is killed, a transaction is stored whole or not at all
   }
 });
 
-/** A proxy in front of the server that ends a connection when a client commits. */
+/**
+ * A proxy in front of the server. After `cut`, the connection of the next commit ends, before or after the server
+ * gets the commit. `cutAll` ends all connections.
+ */
 async function startProxy(): Promise<{ url: Secret; cut(when: 'before' | 'after'): void; cutAll(): void }> {
   const sockets = new Set<Socket>();
   let mode: 'before' | 'after' | null = null;
@@ -348,7 +351,7 @@ async function startProxy(): Promise<{ url: Secret; cut(when: 'before' | 'after'
       isCutting = true;
       upstream.write(chunk);
     });
-    // The server answers after the commit: a whole exchange has one Sync.
+    // The server answers only after the commit, because an exchange has one Sync, at its end.
     upstream.on('data', (chunk) => (isCutting ? end() : client.write(chunk)));
   });
   proxy.listen(0, '127.0.0.1');
@@ -370,7 +373,7 @@ async function startProxy(): Promise<{ url: Secret; cut(when: 'before' | 'after'
   };
 }
 
-test('a commit whose answer is lost is found out to be durable', async () => {
+test('the store learns that a commit whose answer was lost is durable', async () => {
   await store.close();
   const proxy = await startProxy();
   store = await opened(proxy.url);
@@ -389,7 +392,7 @@ test('a commit whose answer is lost is found out to be durable', async () => {
   expect(await names()).toEqual(['a', 'b']);
 });
 
-test('a commit that did not reach the server leaves nothing, and may be tried again', async () => {
+test('a commit that did not reach the server leaves no rows, and may be tried again', async () => {
   await store.close();
   const proxy = await startProxy();
   store = await opened(proxy.url);

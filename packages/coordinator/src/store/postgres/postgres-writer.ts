@@ -24,8 +24,9 @@ const KNOWN_MIGRATIONS = Object.keys(MIGRATIONS)
   .join();
 
 /**
- * Begins a transaction, and waits until no other transaction of any coordinator runs, and no migration. The last step
- * fails if the database has a migration that this version does not know: the tables may mean something else then.
+ * Begins a transaction, and waits until no other transaction of any coordinator and no migration runs, at most
+ * {@link LOCK_LIMIT_MS}. The last step fails if the database has a migration that this version does not know, because
+ * the tables may have another meaning then.
  */
 const BEGIN: readonly SqlStep[] = [
   { sql: 'BEGIN', rows: [[]] },
@@ -38,9 +39,7 @@ const BEGIN: readonly SqlStep[] = [
 
 const WRITE_MARK = `INSERT INTO last_commits (process, mark) VALUES (?, ?)
   ON CONFLICT (process) DO UPDATE SET mark = excluded.mark, at = clock_timestamp()`;
-/**
- * Deletes marks of commits after 30 days. A process asks for the mark of its last commit long before that.
- */
+/** Deletes marks of commits after 30 days. A process asks for the mark of its last commit long before that. */
 const FORGET_MARKS = "DELETE FROM last_commits WHERE at < clock_timestamp() - interval '30 days'";
 
 type Parts = {
@@ -73,7 +72,9 @@ export class PostgresWriter implements StoreWriter {
     this.#parts = parts;
   }
 
-  /** Runs a statement outside of transactions: for migrations, and for the marks of commits. */
+  /**
+   * Runs a statement outside of {@link transaction} and {@link commit}: for migrations, and for the marks of commits.
+   */
   readonly run: Execute = async (sql, parameters) => {
     const connection = await this.#connected();
     return this.#watched(connection, () => connection.run(sql, parameters));
@@ -178,10 +179,10 @@ export class PostgresWriter implements StoreWriter {
   }
 
   /**
-   * Opens a connection, and takes the lock of this process. The wait for the lock lasts at most
-   * {@link LOCK_LIMIT_MS}: the server may not have noticed yet that the former connection has ended.
+   * Opens a connection, and takes the lock of this process. It waits for the lock for about {@link LOCK_LIMIT_MS}: the
+   * server may not have noticed yet that the former connection has ended.
    *
-   * @throws StoreError `store-writer-lost`
+   * @throws StoreError `store-writer-lost`, `store-closed`, or `store-error` for a server that svc does not support
    */
   async #dial(): Promise<Connection> {
     const client = new pg.Client(clientSettings(this.#parts));
@@ -257,7 +258,7 @@ export class PostgresWriter implements StoreWriter {
   }
 }
 
-/** Whether the connection ended before the server answered. */
+/** Whether the connection ended before the server answered, so that it is not known what the server has done. */
 function isUnanswered(error: unknown): boolean {
   return error instanceof StoreError && error.code === 'store-writer-lost' && !isReadOnly(error.cause);
 }

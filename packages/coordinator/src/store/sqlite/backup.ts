@@ -35,7 +35,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 
 /**
  * Checks a database that no process uses. Its pages must not be damaged, this or an older version of svc must
- * have made it, and the keys must open its secrets.
+ * have made it, and the keys must open its probe secret (`facts.secret_probe`).
  *
  * @param keys null: the keys are not known and not checked
  * @throws SvcError `bad-backup` with the fault

@@ -55,7 +55,7 @@ async function longJournal(): Promise<DatabaseSync> {
   return reading;
 }
 
-test('commits are moved into the database file without a call', async () => {
+test('commits are moved into the database file after a time, without a further request', async () => {
   await write('big', 3_000_000);
   clock.advance(INTERVAL_MS - 1);
   expect(await sizeOf(path)).toBeLessThan(1_000_000);
@@ -82,7 +82,7 @@ test('no checkpoint runs inside a transaction; a due one runs after it', async (
   expect(await sizeOf(path)).toBeGreaterThan(3_000_000);
 });
 
-test('a read that never ends delays a commit seldom and briefly, however long the journal is', async () => {
+test('a read that never ends delays commits rarely and briefly, however long the journal is', async () => {
   await longJournal();
   const waits: number[] = [];
   for (let round = 0; round < 20; round += 1) {
@@ -91,10 +91,10 @@ test('a read that never ends delays a commit seldom and briefly, however long th
     await write('small', 10);
     if (warnings.length > warned) waits.push(performance.now() - began);
   }
-  // With the fault, each wait would last as long as a wait for a lock. A busy
+  // Without RESTART_WAIT_MS, each wait would last as long as a wait for a lock. A busy
   // machine may lengthen some waits, but never shortens one.
   expect(Math.min(...waits)).toBeLessThan(BUSY_LIMIT_MS);
-  // The writer waited for the read after 3 s and after 33 s.
+  // In this minute, the writer waited for the read twice: after 3 s and after 33 s.
   expect(warnings).toEqual(Array(2).fill('cannot move the journal into the database file'));
 });
 

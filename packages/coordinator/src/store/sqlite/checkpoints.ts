@@ -1,20 +1,19 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { StoreError } from '../errors.ts';
 
-/** Time from a commit to the checkpoint that moves it and all later commits, ms. */
+/** Time from the first commit after a checkpoint to the next checkpoint, ms. Further commits do not delay it. */
 export const INTERVAL_MS = 3_000;
 
 /**
- * Length of the journal, in frames of 4 KiB (64 MiB in all), above which the next
- * transaction waits until no read uses the journal.
+ * Length of the journal, in frames of 4 KiB (64 MiB in all), above which a checkpoint
+ * waits until no read uses the journal. The next transaction waits for the checkpoint.
  */
 export const JOURNAL_FRAMES_LIMIT = 16_384;
 
-/** Longest wait of a transaction until no read uses the journal, ms. */
+/** Longest wait of a checkpoint until no read uses the journal, ms. */
 export const RESTART_WAIT_MS = 250;
 /**
- * Time after which a transaction waits for reads again, ms, if a read
- * has lasted longer than {@link RESTART_WAIT_MS}.
+ * Shortest time from a wait that a read has outlasted to the next wait for reads, ms.
  */
 const RESTART_AGAIN_MS = 30_000;
 
@@ -46,7 +45,7 @@ type Parts = {
  * the journal. If there are gaps between reads, this happens by itself. Without gaps, it may never
  * happen. So this class waits for the end of reads when the journal is longer than
  * {@link JOURNAL_FRAMES_LIMIT}. While a read does not end (a shell with an open transaction), this
- * wait delays a transaction every 30 s, and the journal grows.
+ * wait delays a transaction at most every 30 s, and the journal grows.
  */
 export class Checkpoints {
   readonly #parts: Parts;
@@ -77,7 +76,7 @@ export class Checkpoints {
       const { log } = this.#parts.checkpoint('PASSIVE');
       if (log > JOURNAL_FRAMES_LIMIT && this.#parts.clock.monotonic() >= this.#restartAt) this.#restart();
     } catch (error) {
-      // The journal is kept and grows. The checkpoint after the next commit tries again.
+      // The journal is kept and grows. The next commit schedules another checkpoint.
       this.#parts.onFailure(error);
     }
   }

@@ -8,7 +8,7 @@ import { isSqliteFailure, StoreError, storeErrorOf } from '../errors.ts';
 export async function fileSizes(path: string): Promise<DatabaseSizes> {
   const [file, journal, disk] = await Promise.all([
     stat(path),
-    // The journal does not exist after the last program has closed the database.
+    // The journal does not exist while no program has the database open.
     stat(`${path}-wal`).catch(() => ({ size: 0 })),
     statfs(dirname(path)),
   ]);
@@ -18,7 +18,7 @@ export async function fileSizes(path: string): Promise<DatabaseSizes> {
 /**
  * Locks the database file for this process until the returned function is called or the process ends.
  *
- * @throws StoreError `store-in-use`
+ * @throws StoreError `store-in-use`, or SQLite's error about the file of the lock
  */
 export function lockDatabaseFile(path: string): () => void {
   let release: (() => void) | null;

@@ -18,7 +18,7 @@ type Parts = {
 };
 
 /**
- * Opens the SQLite file at `path`, and migrates it to this version. If there is no file, it is created.
+ * Opens the SQLite file at `path`, and migrates it to this version. A missing file and its folder are created.
  *
  * @throws StoreError `store-in-use`, `store-newer`, `store-foreign`, or SQLite's error
  */

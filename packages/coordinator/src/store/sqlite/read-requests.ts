@@ -24,7 +24,7 @@ function readOnly(path: string): { readonly statements: Statements; close(): voi
   return { statements: new Statements(sqlite), close: () => sqlite.close() };
 }
 
-/** Opens a migrated database for reading on the calling thread. */
+/** Opens a migrated database file for reading on the calling thread. The file must exist. */
 export function openReadingFile(path: string): StoreReading {
   const { statements, close } = readOnly(path);
   const dialect = sqliteDialect(async (sql, parameters) => statements.run(sql, parameters));
@@ -38,8 +38,9 @@ type TakeNext = () => Numbered<ReaderRequest> | undefined;
  * Answers the requests of `port` on one connection.
  *
  * If another program locks the database against reading, SQLite waits up to 10 s. If the wait fails, the
- * requests that arrived during the wait fail too. Otherwise each of them would wait as long again.
+ * requests that arrived during the wait fail too, because each of them would wait as long again.
  *
+ * @param takeNext left out: requests that arrived during a failed wait are answered one by one
  * @returns a function that closes the connection
  */
 export function serveReads(port: ServedPort, { path }: ReaderData, takeNext?: TakeNext): () => void {

@@ -22,8 +22,8 @@ class NodeSqliteAdapter extends SqliteAdapter {
   }
 
   /**
-   * Statements wait in a bounded queue behind `execute`. If Kysely assumed
-   * a single connection, it would put an unbounded queue in front of it.
+   * `execute` decides how many statements may wait. If Kysely assumed a
+   * single connection, it would put an unbounded queue in front of `execute`.
    */
   override get supportsMultipleConnections(): boolean {
     return true;

@@ -11,6 +11,7 @@ export type PackedWritten = Float64Array;
 
 type Prepared = { readonly statement: StatementSync; readonly answersRows: boolean };
 
+/** Maximum number of statements that a connection keeps prepared. */
 const KEPT_STATEMENTS = 256;
 
 /** Runs the statements of one connection, and keeps the most recently used statements prepared. */
@@ -71,7 +72,7 @@ export class Statements {
  * connection, so only the sums cross to the main thread.
  *
  * - `database_now()`: the database's clock, epoch ms
- * - `keep_result_day(slot)`: does nothing, because a table in SQLite has no partitions
+ * - `keep_result_day(slot)`: does nothing, because tables of SQLite have no partitions
  * - `merged_histogram(histogram)`: the sum of stored histograms, encoded
  *   as a stored histogram; null: the sum is empty
  * - `report_sums(reports)` and `phase_sums(reports, region)`: see `dialect.ts`

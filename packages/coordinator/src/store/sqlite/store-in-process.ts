@@ -6,10 +6,10 @@ import type { ServedPort } from './thread-protocol.ts';
 import { serveWrites } from './write-requests.ts';
 
 /**
- * Does the work of a store's threads on the calling thread. It runs the same code and
- * exchanges the same messages. Messages are cloned, and arrive in a later turn of the event
- * loop. Use it in tests, and in programs that do nothing else meanwhile: while a statement
- * waits for another connection's lock, the whole process waits.
+ * Does the work of a store's threads on the calling thread, by the same code and the same
+ * messages. Messages are cloned, and arrive in a later turn of the event loop. Use it in tests,
+ * and in programs that do nothing else meanwhile: while a statement waits for another
+ * program's lock, the whole process waits.
  *
  * @param clock the clock for checkpoints
  * @param reads wraps the port through which requests to read arrive

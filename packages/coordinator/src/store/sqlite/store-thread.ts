@@ -45,7 +45,7 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
     this.#parts = parts;
   }
 
-  /** How often the thread has died. A transaction that is open when the thread dies is lost. */
+  /** How often the thread has ended. An open transaction whose COMMIT has not ended is then rolled back. */
   get deaths(): number {
     return this.#deaths;
   }

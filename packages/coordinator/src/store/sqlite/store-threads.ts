@@ -4,8 +4,8 @@ import type { StoreWorkers } from './store-thread.ts';
 import type { ReaderData, WriterData } from './thread-protocol.ts';
 
 /**
- * Memory limits of a thread, MiB. A thread keeps only the rows of one request in V8's memory. Without a
- * limit, V8 lets the garbage of young objects grow to 16 to 64 MiB in each thread.
+ * Memory limits of a thread, MiB. A thread keeps little more than the rows of one request in V8's memory. Without
+ * a limit, V8 lets the garbage of young objects grow to 16 to 64 MiB in each thread.
  */
 const LIMITS = { maxYoungGenerationSizeMb: 4 };
 

@@ -30,12 +30,12 @@ export type WriterRequest =
   | { readonly kind: 'begin' | 'commit' | 'rollback' }
   /** A whole transaction. */
   | { readonly kind: 'script'; readonly steps: readonly SqlStep[] }
-  /** Closes the connection, which moves the journal into the database file. */
+  /** Closes the connection. The last connection to a file moves the journal into the database file. */
   | { readonly kind: 'close' };
 
 export type WriterAnswer = StatementOutcome | PackedWritten | PackedWritten[] | null;
 
-/** A message of the writing thread that answers no request. */
+/** A message of the writing thread that answers no request: a checkpoint has failed. */
 export type WriterNotice = { readonly checkpointFailed: SqliteFailure };
 
 /** A request to a thread of the store. Requests are answered in their order. */
@@ -45,7 +45,7 @@ export type Reply<Answer> =
   | { readonly id: number; readonly ok: true; readonly answer: Answer }
   | { readonly id: number; readonly ok: false; readonly failure: SqliteFailure };
 
-/** The port at which a thread answers requests: its `parentPort`. */
+/** The port at which a thread answers requests: its `parentPort`. In-process, it is one end of a channel. */
 export type ServedPort = Pick<MessagePort, 'postMessage'> & {
   on<Message>(event: 'message', listener: (message: Message) => void): unknown;
 };

@@ -16,8 +16,9 @@ import {
 } from './thread-protocol.ts';
 
 /**
- * Longest wait of a transaction for another program's lock (a backup, a shell), ms. After this time, the
- * transaction fails with `store-busy`. The wait blocks the writing thread.
+ * Longest wait of a transaction for another program's lock on the file (a backup, a shell), ms. After this time, the
+ * transaction fails with `store-busy`. The wait blocks the writing thread. (For a lock on the journal's index, SQLite
+ * itself waits up to 10 s.)
  */
 export const BUSY_LIMIT_MS = 5_000;
 
@@ -53,9 +54,9 @@ function openWriteConnection(path: string): WriteConnection {
     // SQLite gives the journal and its index the mode of the database file.
     closeSync(openSync(path, 'a', 0o600));
     sqlite = new DatabaseSync(path, { timeout: BUSY_LIMIT_MS, enableForeignKeyConstraints: true });
-    // secure_delete: SQLite overwrites deleted content in pages that it writes anyway, so that no secrets
-    // stay. wal_autocheckpoint: checkpoints run between transactions, not inside a commit.
-    // journal_size_limit: the journal is truncated when it starts again.
+    // secure_delete: SQLite overwrites deleted content in pages that it writes anyway, so that few secrets
+    // stay (`overwriteFreed` in `dialect.ts`). wal_autocheckpoint: checkpoints run between transactions, not
+    // inside a commit. journal_size_limit: a journal that starts again is truncated to 16 MiB.
     sqlite.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;
@@ -101,7 +102,7 @@ class WriteRequests {
   }
 
   /**
-   * @throws SQLite's error. The transaction of a failed `begin`, `commit` or `script` is already rolled back
+   * @throws SQLite's error. After a failed `begin`, `commit` or `script`, no transaction is open
    */
   answer(request: WriterRequest): WriterAnswer {
     switch (request.kind) {
@@ -125,7 +126,7 @@ class WriteRequests {
   }
 
   /**
-   * Runs a checkpoint if one is due. Call this after the answer was sent, so that no caller waits for the
+   * Runs a checkpoint if one is due. Call this after the answer was sent, so that the answer does not wait for the
    * checkpoint.
    */
   afterAnswer(): void {
@@ -186,7 +187,7 @@ class WriteRequests {
 
   #close(): null {
     this.#checkpoints.stop();
-    // When the last connection closes, SQLite moves the journal into
+    // When the last connection to the file closes, SQLite moves the journal into
     // the database file, and removes the journal.
     this.#connection?.sqlite.close();
     this.#connection = null;

@@ -5,8 +5,8 @@ import type { WriterData } from './thread-protocol.ts';
 import { serveWrites } from './write-requests.ts';
 
 /**
- * The entry of the writing thread. Every commit, every checkpoint and every wait
- * for another program's lock happens on this thread.
+ * The entry of the writing thread. Commits, checkpoints, and the waits of transactions for
+ * another program's lock happen on this thread.
  */
 if (parentPort === null) throw new TypeError('this is the entry of a worker thread');
 serveWrites(parentPort, workerData as WriterData, systemClock);

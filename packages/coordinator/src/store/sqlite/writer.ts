@@ -15,7 +15,7 @@ type WriterThread = StoreThread<WriterRequest, WriterAnswer, WriterNotice>;
 export class Writer implements StoreWriter {
   readonly #thread: WriterThread;
   readonly #log: Logger;
-  /** The number of durable commits, including commits whose answer was lost. */
+  /** The number of durable commits of transactions, including commits whose answer was lost. */
   readonly #commits: Int32Array;
 
   constructor(path: string, workers: StoreWorkers, log: Logger) {
@@ -53,7 +53,9 @@ export class Writer implements StoreWriter {
     return (packed as PackedWritten[]).map((written) => ({ [Symbol.iterator]: () => unpacked(written) }));
   }
 
-  /** Closes the connection, which moves the journal into the file. */
+  /**
+   * Closes the connection. If it is the last connection to the file, SQLite then moves the journal into the file.
+   */
   async close(): Promise<void> {
     try {
       await this.#thread.sendRequest({ kind: 'close' });
