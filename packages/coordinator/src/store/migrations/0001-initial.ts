@@ -8,10 +8,11 @@ import { SHOWN_VERSIONS } from './shown-versions.ts';
  * migration, and databases of earlier commits are not migrated. From that release on, this file never
  * changes, and each change of the tables is a further migration.
  *
- * All instants are epoch milliseconds. Columns named `*_sealed` hold AES-256-GCM cipher text. `owner` is
- * 'file' for rows that the declared file owns, otherwise null. `local_name` is the key of the row in the
- * declared file. A row that a start without a declared file released keeps its `local_name`. `row_version`
- * grows with each change of what people declare or write in the row.
+ * Instants are epoch milliseconds, unless a comment says otherwise. Columns named `*_sealed` hold AES-256-GCM
+ * cipher text. `owner` is 'file' for rows that the declared file owns, otherwise null. `local_name` is the key
+ * of the row in the declared file; null: no file has declared the row. A row that a start without a declared
+ * file released keeps its `local_name`. `row_version` grows with each change of what people declare or write in
+ * the row.
  */
 
 const ACCESS = [
@@ -55,7 +56,7 @@ const ACCESS = [
 ];
 
 const DECLARED = [
-  // Type, name and `active` are columns, because lists are searched and sorted by them. All other attributes
+  // Type, name and `active` are columns, because lists are searched or sorted by them. All other attributes
   // (also the attributes that every kind has, such as `periodicity`) are JSON. The secret parts of
   // attributes, header values for example, are separate and sealed. If this version does not know the type of
   // a row, the reader of the row refuses it.
@@ -70,7 +71,7 @@ const DECLARED = [
   // table are much larger, because attributes take some kilobytes.
   'CREATE INDEX monitors_names ON monitors (workspace_id, id, name, type)',
   'CREATE INDEX monitors_overview ON monitors (workspace_id, id, active, name, type)',
-  // Deleted monitors that still have roll-ups; see `REMOVED`.
+  // Deleted monitors that may still have roll-ups; see `REMOVED`.
   'CREATE TABLE removed_monitors (monitor_id INTEGER PRIMARY KEY)',
   // `stopped_at`: when the channel was stopped because its address is dead; null: it is not stopped. `kept`:
   // the text that the channel's code stores for the channel, such as the new id of a chat; null: no text.
@@ -84,8 +85,8 @@ const DECLARED = [
     notify_unknown INTEGER NOT NULL DEFAULT 1, remind_every_ms INTEGER)`,
   'CREATE INDEX notifications_workspace ON notifications (workspace_id, id)',
   // A link enables a channel for a monitor. `version` is the channel's `row_version` when the link was made,
-  // or when the channel's kind last changed. `announced` is the status of the last alert to the channel about
-  // the monitor, and `active` before the first alert.
+  // or when the channel's kind last changed. `announced` and `incident`: the status and the incident that were
+  // announced to the channel and are not over for it; `active` and null: none.
   `CREATE TABLE links (
     monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE,
     notification_id INTEGER NOT NULL REFERENCES notifications ON DELETE CASCADE,
@@ -95,8 +96,8 @@ const DECLARED = [
   'CREATE INDEX links_notification ON links (notification_id, monitor_id)',
   // Reminders look here for the alerts that are open.
   "CREATE INDEX links_alerted ON links (monitor_id, notification_id) WHERE announced <> 'active'",
-  // How often a channel was reminded of an incident, and when it was last. A row of another incident than the link has
-  // counts nothing.
+  // `number`: how often a channel was reminded of an incident; `at`: when the last reminder was queued. A row is
+  // ignored if its incident is not that of the link.
   `CREATE TABLE reminders (
     monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE,
     notification_id INTEGER NOT NULL REFERENCES notifications ON DELETE CASCADE,
@@ -140,10 +141,11 @@ const DECLARED = [
 
 /**
  * The shards and their leases, see `shard-lease.ts`. The number of rows is the number of shards. `term` is
- * drawn at random each time a coordinator takes the lease; '': the holder has resigned. When the row has got
- * another term, the constraint refuses the writes of the former leader. `writes` counts the transactions of
- * this term. `holder` and `epoch` (how often the lease was taken) are only for people. `coordinator`: the id
- * of the holder in `coordinators`. `expires_at` is an instant of the database's clock.
+ * drawn at random each time a coordinator takes the lease; '': no coordinator has taken it yet, or the last one
+ * has resigned. When the row has got another term, the constraint refuses the writes of the former leader.
+ * `writes` counts the transactions of this term. `holder` and `epoch` (how often the lease was taken) are only
+ * for people. `coordinator`: the id of the holder in `coordinators`. `expires_at` is an instant of the
+ * database's clock.
  */
 export const SHARDS = `CREATE TABLE shards (
   id INTEGER PRIMARY KEY, holder TEXT NOT NULL, coordinator TEXT NOT NULL,
@@ -151,7 +153,7 @@ export const SHARDS = `CREATE TABLE shards (
   writes INTEGER NOT NULL, epoch INTEGER NOT NULL, expires_at INTEGER NOT NULL)`;
 
 const EVALUATION = [
-  // The results of all regions about a slot of a monitor. The key begins with the slot. So rows that are
+  // The results of regions about a slot of a monitor. The key begins with the slot. So rows that are
   // recorded together lie together, and expired rows are one range. A row has 31 regions, and `part` says
   // which: 0 is the row of the regions with the numbers 0 to 30, 1 that of 31 to 61, and so on; see
   // `results/region-numbers.ts`. `regions` has a bit for each region of the row with
@@ -176,10 +178,10 @@ const EVALUATION = [
   // The retention finds the rows to delete by this index.
   'CREATE INDEX off_grid_slots_slot ON off_grid_slots (slot)',
   // One row for each monitor: the state that the evaluation needs after a restart, without
-  // the votes. `version`: the version of the probed attributes that the votes belong to.
-  // Results of slots up to `floor_slot` never vote. `entered`: the regions that were asked to
-  // check a slot, joined by commas. `status_slot` is the slot of the last change to a status other
-  // than `unknown`. `shown_version`: see `shown-versions.ts`.
+  // the votes; see `MonitorState`. `version`: the version of the probed attributes that the votes
+  // belong to. Results of slots up to `floor_slot` never vote. `entered`: regions that were given
+  // a slot, joined by commas. `status_slot` identifies the last change to a status other than
+  // `unknown`. `shown_version`: see `shown-versions.ts`.
   `CREATE TABLE monitor_states (
     monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
     status TEXT NOT NULL CHECK (status IN ('active', 'degraded', 'error', 'unknown')),
@@ -187,15 +189,16 @@ const EVALUATION = [
     floor_slot INTEGER NOT NULL DEFAULT 0, entered TEXT NOT NULL DEFAULT '',
     shown_version INTEGER NOT NULL DEFAULT 1)`,
   // One row for each monitor, written with each slot. The key begins with the monitor's place in
-  // the half minute, so rows of monitors that are due together lie together. `votes` and
-  // `open_slots` are JSON, see `stored-votes.ts`. `open_slots`: the undecided slots with their
-  // reports; null: no slot is open. `written_at` is on the slots' clock.
+  // the half minute, so rows of monitors that are due together lie together. `votes`, `open_slots`
+  // and `verdicts` are JSON, see `stored-votes.ts`. `open_slots`: undecided slots with their
+  // reports; null: none is stored. `verdicts`: the verdicts of the newest slots; null: none is
+  // kept. `written_at` is on the slots' clock.
   `CREATE TABLE monitor_votes (
     place INTEGER NOT NULL, monitor_id INTEGER NOT NULL, decided_slot INTEGER NOT NULL,
     written_at INTEGER NOT NULL, votes TEXT NOT NULL, open_slots TEXT, verdicts TEXT,
     PRIMARY KEY (place, monitor_id)) WITHOUT ROWID`,
   // A row with `from_status` = `to_status` is an interval: the reason was first given at `at` and last at
-  // `until`, by `slots` decided slots.
+  // `until`, by `slots` verdicts; see `ReasonInterval`. In other rows, `until` and `slots` are null.
   `CREATE TABLE transitions (
     id INTEGER PRIMARY KEY AUTOINCREMENT, monitor_id INTEGER NOT NULL, from_status TEXT NOT NULL,
     to_status TEXT NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, slot INTEGER,
@@ -212,7 +215,7 @@ const EVALUATION = [
   'CREATE INDEX transitions_reasons ON transitions (at) WHERE from_status = to_status',
   // Notices about monitors that have begun and are not over, see `verdict/monitor-notices.ts`. `region`: the
   // region that fails alone; empty: the monitor has no data. `key`: the `incident` of the notice's deliveries.
-  // `told`: JSON, the channels that were told, each with the version of its link.
+  // `told`: JSON, the channels that got the notice, each with the version of its link.
   `CREATE TABLE monitor_notices (
     monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE, region TEXT NOT NULL,
     since INTEGER NOT NULL, key TEXT NOT NULL, told TEXT NOT NULL,
@@ -222,8 +225,8 @@ const EVALUATION = [
     message_id TEXT NOT NULL, message_time INTEGER NOT NULL) WITHOUT ROWID`,
   SHARDS,
   `INSERT INTO shards (id, holder, coordinator, term, writes, epoch, expires_at) VALUES (0, '', '', '', 0, 0, 0)`,
-  // The coordinators that have NATS and can lead. `seen_at` is an instant of the database's
-  // clock, and is written each second.
+  // The coordinators that can lead. `seen_at` is an instant of the database's clock. A coordinator
+  // writes it each second while it is connected to NATS.
   'CREATE TABLE coordinators (id TEXT PRIMARY KEY, seen_at INTEGER NOT NULL) WITHOUT ROWID',
   // `last_seen_at`: the last time at which the region had a live agent. It is written at
   // least once a minute while the region has a live agent.
@@ -239,8 +242,8 @@ const COUNTS = `passed INTEGER NOT NULL, degraded INTEGER NOT NULL, failed INTEG
     not_run INTEGER NOT NULL`;
 
 const TOTALS = [
-  // Counts of a monitor's results from one region. Their slots are in the hour (or day,
-  // UTC) that begins at `at`. `latency` is a histogram, see
+  // Counts of a monitor's results from one region, by outcome. Their slots are in the hour
+  // (or day, UTC) that begins at `at`. `latency` is a histogram, see
   // `verdict/latency-histogram.ts`; null: no result has a latency that counts.
   `CREATE TABLE rollup_hours (
     monitor_id INTEGER NOT NULL, at INTEGER NOT NULL, region TEXT NOT NULL, ${COUNTS}, latency BLOB,
@@ -260,8 +263,9 @@ const TOTALS = [
   `CREATE TABLE rollup_progress (
     id INTEGER PRIMARY KEY CHECK (id = 1), hour INTEGER NOT NULL, phase INTEGER NOT NULL,
     day INTEGER NOT NULL, after_monitor INTEGER NOT NULL, results_from INTEGER NOT NULL DEFAULT 0)`,
-  // Hours that must be rolled up again, because a result came after the roll-up or
-  // shortly before it. `marks` is the number of these results.
+  // Hours that must be rolled up again, with the times of their days, because a result came
+  // after the roll-up or shortly before it, or a change of status was dated back. `marks` is the
+  // number of these events.
   `CREATE TABLE rollup_repairs (
     hour INTEGER NOT NULL, monitor_id INTEGER NOT NULL, marks INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (hour, monitor_id)) WITHOUT ROWID`,
@@ -307,8 +311,8 @@ const DELIVERY = [
   'CREATE INDEX deliveries_monitor ON deliveries (monitor_id, id)',
   // The retention finds the rows to delete by this index.
   'CREATE INDEX deliveries_finished ON deliveries (finished_at) WHERE finished_at IS NOT NULL',
-  // `outcome`: the outcome that the channel's code returned. `reason`: more about a failure. `reply`: the
-  // receiver's answer, shortened and masked. `next_attempt_at`: null after the last attempt.
+  // `duration`: ms. `outcome`: the outcome that the channel's code returned. `reason`: more about a failure.
+  // `reply`: the receiver's answer, shortened and masked. `next_attempt_at`: null after the last attempt.
   `CREATE TABLE delivery_attempts (
     delivery_id INTEGER NOT NULL REFERENCES deliveries ON DELETE CASCADE, number INTEGER NOT NULL,
     at INTEGER NOT NULL, duration REAL NOT NULL, outcome TEXT NOT NULL, status_code INTEGER, error TEXT,
@@ -325,7 +329,7 @@ const DELIVERY = [
 /** Maintenance windows and incidents. No declared file and no Terraform resource declares these rows. */
 const NOTES = [
   // `repeat`: JSON, see `maintenance-windows.ts`; null: the window occurs once. `ended_at`: when an operator
-  // ended the window; null: nobody ended it.
+  // ended the window; null: it was not ended.
   `CREATE TABLE maintenance_windows (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     title TEXT NOT NULL, text TEXT NOT NULL, starts_at INTEGER NOT NULL, ends_at INTEGER NOT NULL,
@@ -350,7 +354,7 @@ const NOTES = [
     component_id INTEGER NOT NULL REFERENCES components ON DELETE CASCADE,
     PRIMARY KEY (window_id, component_id)) WITHOUT ROWID`,
   'CREATE INDEX maintenance_components_component ON maintenance_components (component_id)',
-  // Monitors whose alerts people hold until an instant. `muted_by`: the name of the token. A row may be over.
+  // Monitors whose alerts are held until `muted_until`, which may have passed. `muted_by`: the name of the token.
   `CREATE TABLE mutes (
     monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
     muted_at INTEGER NOT NULL, muted_until INTEGER NOT NULL, muted_by TEXT NOT NULL)`,
@@ -422,15 +426,16 @@ const VISITORS = [
   'CREATE INDEX page_windows_told_window ON page_windows_told (window_id)',
   // Where the custom domain of a page points. `declared`: the domain that the page declared when it was
   // checked. If the page declares another domain now, that domain is not checked yet. `domain`: the ASCII
-  // form of the domain. `failures`: number of consecutive checks that found the domain pointing elsewhere.
+  // form of the domain. `failures`: number of checks that found the domain pointing elsewhere, since the last
+  // one that found it pointing here.
   `CREATE TABLE page_domains (
     page_id INTEGER PRIMARY KEY REFERENCES status_pages ON DELETE CASCADE,
     declared TEXT NOT NULL, domain TEXT NOT NULL, state TEXT NOT NULL, problem TEXT,
     failures INTEGER NOT NULL DEFAULT 0, checked_at INTEGER NOT NULL, verified_at INTEGER)`,
   'CREATE INDEX page_domains_domain ON page_domains (domain)',
   // The icon of a page as it was last fetched. `url`: the page's icon URL at that time. If the page has
-  // another URL now, the row is ignored. `content` null: no image was ever fetched. `validator`: the `ETag`
-  // of the server's answer. `problem`: why the last fetch failed.
+  // another URL now, the row is ignored. `content` null: no image was fetched from this URL. `validator`: the
+  // `ETag` of the answer that had the image. `problem`: why the last fetch failed; null: it succeeded.
   `CREATE TABLE page_icons (
     page_id INTEGER PRIMARY KEY REFERENCES status_pages ON DELETE CASCADE,
     url TEXT NOT NULL, content_type TEXT, content BLOB, validator TEXT, problem TEXT,

@@ -11,8 +11,9 @@ import { onlyInPostgres } from '../dialect.ts';
 const BUCKETS = emptyHistogram().length;
 
 export const POSTGRES_ONLY = [
-  // The table of results has one partition per day (UTC), and the retention drops whole partitions. A
-  // partition is created a day ahead as a separate table and then attached, so that reads are not blocked.
+  // The table of results has one partition per day (UTC), and the retention drops whole partitions. The partition
+  // of the slot's day is created if it is missing, and that of the next day ahead of time. A partition is created
+  // as a separate table and then attached, so that reads are not blocked.
   // Each region that reports later rewrites the row of the slot. So a partition is vacuumed after a fixed
   // number of rewritten rows, at most once a minute, and not only when a fifth of its rows has changed. With
   // this setting a result takes 69 bytes instead of 95 (test/bench/result-bytes.ts).
@@ -31,8 +32,9 @@ export const POSTGRES_ONLY = [
           part, from_slot, from_slot + ${DAY_MS});
       END LOOP;
     END $$`,
-  // A drop waits until nobody reads any results. Writes and later reads wait behind the drop, and a dump
-  // reads all tables until its end. So the drop gives up after a second, before a leader's lease expires.
+  // A drop waits for the end of all transactions that read results. Writes and later reads wait behind the drop,
+  // and a dump keeps its reads of all tables until its end. So the drop gives up after a second, before a leader's
+  // lease expires.
   `CREATE FUNCTION drop_result_day(until bigint) RETURNS bigint LANGUAGE plpgsql SET lock_timeout = '1s' AS $$
     DECLARE
       part record;

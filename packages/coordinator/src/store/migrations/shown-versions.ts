@@ -3,10 +3,10 @@ import { triggerDefinition } from '../dialect.ts';
 
 /*
  * The triggers that raise the version numbers of the content of status pages.
- * `status_pages.shown_version` grows with each write by people to content that the page shows.
- * `monitor_states.shown_version` grows with each change that checks cause. Triggers raise the numbers,
- * so that no writer can forget to raise them. There are two numbers because many monitors share a
- * page. So recording a check writes only rows of its own monitor.
+ * `status_pages.shown_version` grows with changes of the page itself, its parts, its icon, and the windows and
+ * incidents that name it. `monitor_states.shown_version` grows with changes of the monitor's status, and of its
+ * incidents and their updates. Triggers raise the numbers, so that no writer can forget to raise them. There
+ * are two numbers because many monitors share a page: so recording a check writes only rows of its own monitor.
  */
 
 type Shown = {
@@ -14,9 +14,9 @@ type Shown = {
   /** The writes that raise a number. */
   readonly on: readonly ('INSERT' | 'UPDATE' | 'DELETE' | `UPDATE OF ${string}`)[];
   readonly when?: string;
-  /** SQL query for the ids of the pages that show this row. */
+  /** SQL query for the ids of the pages whose number the row raises. */
   readonly pages?: (row: 'old' | 'new') => string;
-  /** SQL query for the ids of the monitors that this row is about. */
+  /** SQL query for the ids of the monitors whose number the row raises. */
   readonly monitors?: (row: 'old' | 'new') => string;
 };
 

@@ -27,7 +27,7 @@ export type UntoldChange = {
   /** The name of the monitor on the page. */
   readonly name: string;
   readonly status: 'active' | 'degraded' | 'error';
-  /** The slot that gave the monitor this status, epoch ms; see `MonitorState.statusSlot`. */
+  /** Identifies the change to this status, see `MonitorState.statusSlot`. */
   readonly statusSlot: number;
 };
 
@@ -44,7 +44,8 @@ type ChangeRow = {
 /**
  * The status changes that are not yet announced to subscribers, by page and component. Only published pages
  * are included. The page must have subscribers, or must have announced a problem of the monitor and not yet
- * its end. On pages with public access, monitors that are not public are left out.
+ * its end. Monitors whose status is `unknown` are left out, and on pages with public access those that are not
+ * public.
  *
  * @param isHeld whether announcements about the monitor are held now
  */
@@ -73,8 +74,8 @@ export async function untoldChanges(
 }
 
 /**
- * The next components after this component, by page and id. Only components are included
- * whose monitor has a status that is not announced yet.
+ * The next components after this component, by page and id: those whose monitor has a status
+ * that {@link untoldChanges} returns.
  */
 async function changesAfter(
   source: Readable,
@@ -194,8 +195,8 @@ export async function advanceAnnouncement(
 }
 
 /*
- * Updates that operators write about incidents. The ids of updates grow in the order of the commits, so one
- * number says which updates were announced to subscribers.
+ * Announcements of updates that operators write about incidents. The ids of updates grow in the order of the
+ * commits, so one number says which updates were announced to subscribers.
  */
 
 const UPDATES_TOLD = 'updates_told';
@@ -289,7 +290,7 @@ export async function publishedOf(source: Readable, ids: readonly number[]): Pro
   return rows.map(({ id }) => id);
 }
 
-/* Announcements to subscribers of pages about maintenance windows. */
+/* Announcements of maintenance windows to subscribers. */
 
 const WINDOWS_TOLD_SINCE = 'windows_told_since';
 
@@ -309,9 +310,10 @@ export async function beginTellingWindows({ db }: Transaction, now: number): Pro
 }
 
 /**
- * What a page's subscribers were last told about a window. `announcedFrom`: beginning of the occurrence that
+ * The last announcements of a window to a page's subscribers. `announcedFrom`: beginning of the occurrence that
  * was announced in advance, epoch ms. `begunFrom`: beginning of the occurrence that was announced when it
- * began, epoch ms. `isOver`: the end of the occurrence of `begunFrom` was announced too.
+ * began, epoch ms. Null: no occurrence was announced so. `isOver`: the end of the occurrence of `begunFrom` was
+ * announced too.
  */
 export type ToldWindow = {
   readonly pageId: number;
@@ -321,7 +323,7 @@ export type ToldWindow = {
   readonly isOver: boolean;
 };
 
-/** What the subscribers of each page were last told about each window, by page and window. */
+/** The last announcements of each window to the subscribers of each page, by page and window. */
 export async function toldWindows(source: Readable): Promise<ToldWindow[]> {
   const rows = await readingOf(source)
     .selectFrom('page_windows_told')

@@ -8,17 +8,20 @@ export type CheckedDomain = {
   readonly declared: string;
   /** The ASCII form of the domain, which browsers request. */
   readonly domain: string;
-  /** `verified`: the domain points to this service, and the page is served under the domain. */
+  /**
+   * `verified`: a check found that the domain points to this service, and not several checks since found that it
+   * points elsewhere. The page is served under the domain while the page is published.
+   */
   readonly state: 'verified' | 'pending';
   /**
-   * The problem, as a text for people: a DNS record is missing or wrong, or another page
-   * has the verified domain. Null: there is no problem.
+   * The problem, as a text for people: a DNS record is missing or wrong, name servers do not
+   * answer, or another page has the verified domain. Null: there is no problem.
    */
   readonly problem: string | null;
-  /** Number of consecutive checks that found the verified domain pointing elsewhere. */
+  /** Number of checks that found the domain pointing elsewhere, since the last one that found it pointing here. */
   readonly failures: number;
   readonly checkedAt: number;
-  /** When the domain was verified; null: never. */
+  /** When a check last found the domain pointing here; null: never. */
   readonly verifiedAt: number | null;
 };
 

@@ -8,7 +8,7 @@ export type FetchedIcon = {
   readonly pageId: number;
   /** The icon's URL that was fetched. The page may declare another URL now. */
   readonly url: string;
-  /** The `ETag` of the server's answer; null: the answer had no `ETag`. */
+  /** The `ETag` of the last answer with an image; null: it had no `ETag`, or there was no such answer. */
   readonly validator: string | null;
   /** Why the last fetch failed; null: it succeeded. */
   readonly problem: string | null;
@@ -17,7 +17,7 @@ export type FetchedIcon = {
   readonly triedAt: number;
 };
 
-/** An image as pages show it. */
+/** The image of an icon, as pages serve it. */
 export type IconImage = { readonly contentType: string; readonly content: Uint8Array };
 
 /**
@@ -30,7 +30,7 @@ export type DeclaredIcon = {
   readonly fetched: FetchedIcon | null;
 };
 
-/** The declared icons of the next pages after this page id, by ascending page id. */
+/** The declared icons of the next published pages after this page id, by ascending page id. */
 export async function declaredIcons(
   { work }: Pick<Store, 'work'>,
   afterPage: number,

@@ -200,8 +200,8 @@ export type MailPage = {
   /** The page's verified custom domain, in ASCII; null: the page has no verified domain. */
   readonly domain: string | null;
   /**
-   * Only owners of addresses under these mail domains may see the page; null: owners of any address may see
-   * it.
+   * Only owners of addresses under these mail domains may see the page; null: the page has another kind of
+   * access.
    */
   readonly mailDomains: readonly string[] | null;
 };

@@ -7,7 +7,7 @@ import type { Store } from '../store.ts';
 
 type Source = Pick<Store, 'read'>;
 
-/** The name in a visitor's request for a page. It is unique over all workspaces. */
+/** The name by which a visitor requests a page. It is unique over all workspaces. */
 export type PageName = { readonly slug: string };
 
 /**

@@ -117,8 +117,8 @@ type StateRow = {
 };
 
 /**
- * Yields the states of the shard's monitors, in chunks of
- * some hundred. `now` is on the slots' clock, epoch ms.
+ * Yields the stored states of the shard's monitors by ascending id, in chunks
+ * of at most {@link CHUNK}. `now` is on the slots' clock, epoch ms.
  */
 export async function* storedStates(
   store: Store,
@@ -207,7 +207,7 @@ async function votesOf(
   );
 }
 
-/** The stored statuses of these monitors, and the votes from which the statuses were decided. */
+/** The stored statuses of these monitors, and their stored votes. A monitor without a stored state is missing. */
 export async function storedVerdicts(
   store: Store,
   ids: readonly number[],

@@ -5,9 +5,9 @@ import type { Vote, VoteOutcome } from '../../verdict/status.ts';
 import type { CountedVote, StoredVote, WrittenVotes } from '../../verdict/writes.ts';
 
 /*
- * Writes votes as text, and reads them. The votes of a state are written with every slot. To be short, each
- * vote is an array without names, with differences instead of instants, and without usual values at its end.
- * The votes of a transition are shown to people, so they are objects with names.
+ * Writes votes and verdicts as text, and reads them. The votes of a state are written with every slot. To be
+ * short, each vote is an array without names, with differences instead of instants, and without usual values at
+ * its end. The votes of a transition are shown to people, so they are objects with names.
  */
 
 /** The letters that stand for outcomes in `monitor_votes`. */
@@ -19,7 +19,9 @@ const OUTCOMES = { p: 'passed', d: 'degraded', f: 'failed' } as const;
  * are written as differences from the vote's slot, ms.
  */
 const compactVote = z.tuple([
+  /** Region. */
   z.string(),
+  /** Outcome. */
   z.enum(['p', 'd', 'f']),
   /**
    * Slot of the vote, relative to the newest decided slot, or to the open slot that the vote belongs to, ms.
@@ -29,8 +31,11 @@ const compactVote = z.tuple([
   z.number(),
   /** Time from the vote's slot to the end of the check, ms. */
   z.int(),
+  /** Latency, ms. */
   z.number().nullable().default(null),
+  /** Status code. */
   z.int().nullable().default(null),
+  /** Error message. */
   z.string().nullable().default(null),
   /** Time from the beginning of the failures to the vote's slot, ms; null: the value of {@link usualOf}. */
   z.int().nullable().default(null),
@@ -38,7 +43,7 @@ const compactVote = z.tuple([
    * Time from the newest slot that did not fail to the vote's slot, ms; null: the value of {@link usualOf}.
    */
   z.int().nullable().default(null),
-  /** How much earlier the vote expires than its age requires, ms. */
+  /** How much earlier the vote expires than its age requires, ms; negative: later. See `StoredVote.agedMs`. */
   z.int().default(0),
 ]);
 const compactVotes = z.array(compactVote);
@@ -54,7 +59,8 @@ const compactVerdicts = z.array(z.tuple([z.int(), z.enum(['a', 'd', 'e']), z.num
 const openSlots = z.array(z.tuple([z.int(), compactVotes]));
 
 /**
- * A vote in `transitions.votes`. `counted` is false if the vote was too old or if its region was not asked.
+ * A vote in `transitions.votes`. `counted` is false if the vote had expired or its region was not in the
+ * electorate.
  */
 export const transitionVote = z.object({
   region: z.string(),
@@ -83,7 +89,7 @@ export function readVotes(text: string, base: number): StoredVote[] {
   return compactVotes.parse(JSON.parse(text)).map((vote) => storedVote(vote, base));
 }
 
-/** The open slots with their votes as text; null: no slot is open. */
+/** The open slots with their reports as text; null: there are none. */
 export function openSlotsText(open: WrittenVotes['open']): string | null {
   if (open.length === 0) return null;
   return JSON.stringify(open.map(({ slot, reports }) => [slot, compacted(reports, slot)]));
@@ -128,7 +134,7 @@ export function toTransitionVote(vote: CountedVote): TransitionVote {
   };
 }
 
-/** The usual values of `failedSince` and `upSlot`: the values that a region's first vote has. */
+/** The usual values of `failedSince` and `upSlot`: those of a region's first vote with this outcome. */
 function usualOf(outcome: VoteOutcome, slot: number): Pick<Vote, 'failedSince' | 'upSlot'> {
   return outcome === 'failed' ? { failedSince: slot, upSlot: 0 } : { failedSince: null, upSlot: slot };
 }

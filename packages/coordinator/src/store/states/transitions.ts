@@ -13,7 +13,7 @@ const SPANS_PER_QUERY = 500;
 
 /**
  * The statuses that each of these monitors had in the span, oldest first: the status at `from`, if any, and
- * each change after it.
+ * each change after it and before `until`.
  *
  * Time in which a monitor is not active needs no extra handling: a deactivated monitor becomes `unknown` and
  * stays so until its first verdict after the activation.
