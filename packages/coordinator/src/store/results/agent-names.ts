@@ -7,8 +7,8 @@ import type { SqlStep } from '../store.ts';
 /**
  * The number by which reports name an agent: 40 bits of a hash of its name. Numbers are
  * derived and not assigned, so several coordinators need not agree about them. With 10,000
- * names, the probability that two names have the same number is 1 in 20,000. If two agents had
- * the same number, the history would show one name for both.
+ * names, the probability that two names have the same number is about 1 in 20,000. If two
+ * agents had the same number, the history would show one name for both.
  */
 export function numberOfAgent(name: string): number {
   return Number.parseInt(hash('sha256', name).slice(0, 10), 16);

@@ -19,7 +19,7 @@ test.each([
     'a report of length 0',
     (bytes: Buffer) => Buffer.concat([bytes.subarray(0, bytes.length / 2), Buffer.alloc(3)]),
   ],
-])('%s ends the reports of its row, and no reading', async (_, damage) => {
+])('%s hides the rest of its row, and makes no read fail', async (_, damage) => {
   const { store, secrets, dispose } = await configuredStore();
   onTestFinished(() => dispose());
   const found = { monitor_id: 1, outcome: 'passed', latency: 1, phases: { dns: 1 }, agent: 'a' } as const;

@@ -40,7 +40,7 @@ test('regions that report later join the row of their slot', async () => {
   ]);
 });
 
-test('what brings nothing new does not change the row', async () => {
+test('reports that are not new do not change the row', async () => {
   await record(result(A, 'failed'), result(B, 'not_run'));
   const before = await rows();
   await record(result(A, 'passed'), result(B, 'not_run'));
@@ -48,7 +48,7 @@ test('what brings nothing new does not change the row', async () => {
   expect(await rows()).toEqual(before);
 });
 
-test('a report stays also where those beside it are new', async () => {
+test('a recorded report stays when other reports of the same batch are new', async () => {
   await record(result(A, 'failed'), result(B, 'not_run'));
   await record(result(A, 'passed'), result(B, 'degraded'), result(C, 'passed'));
   expect(await outcomes()).toEqual([
@@ -58,7 +58,7 @@ test('a report stays also where those beside it are new', async () => {
   ]);
 });
 
-test('any batches leave the first report of each region that was run', async () => {
+test('whatever the batches are, each region keeps its first report that is not `not_run`', async () => {
   const some = fc.record({
     slot: fc.constantFrom(SLOT, SLOT + 100),
     monitor_id: fc.constantFrom(1, 2),

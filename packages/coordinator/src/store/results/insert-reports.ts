@@ -32,10 +32,10 @@ export function abstentionOf({ monitorId, version, slot, region, reason }: Abste
 }
 
 /**
- * Appends reports to the row of their slot, unless they bring nothing new. The first report of a
+ * Appends reports to the row of their slot, unless none of them is new. The first report of a
  * region that is not `not_run` stays for good. It replaces a recorded `not_run` of the region. The
- * appended bytes may also contain a second report of a region. Readers ignore second reports.
- * Without the cast, SQLite would make a text of the joined bytes.
+ * appended bytes may also contain a further report of a region, which readers ignore. Without the
+ * cast, SQLite would make a text of the joined bytes.
  */
 const INSERT_REPORTS = `
   INSERT INTO slot_results (slot, monitor_id, part, regions, not_run, reports) VALUES (?, ?, ?, ?, ?, ?)
@@ -50,8 +50,8 @@ const INSERT_REPORTS = `
 const WRITER = new ReportWriter();
 
 /**
- * The steps that record reports. All reports about one slot of a monitor go to one row, unless they are of
- * regions with numbers far apart (see {@link REGIONS_PER_ROW}).
+ * The steps that record reports. All reports about one slot of a monitor go to one row, unless the numbers of
+ * their regions belong to several rows (see {@link REGIONS_PER_ROW}).
  *
  * @param recordedAt epoch ms
  */

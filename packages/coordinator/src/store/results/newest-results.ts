@@ -30,9 +30,9 @@ export type RecordedResult = Omit<SlotReport, 'agent'> & {
 
 export type ResultSearch = {
   monitorId: number;
-  /** The first slot of the search, epoch ms. */
+  /** Only slots at or after this instant, epoch ms. */
   since: number;
-  /** Only slots before this slot, epoch ms; null: up to the newest slot. */
+  /** Only slots before this instant, epoch ms; null: up to the newest slot. */
   before: number | null;
   /** Null: all regions. */
   region: Region | null;
@@ -139,8 +139,8 @@ async function reportsOf(
     .$if(number !== null, (rows) => rows.where(hasReportOf(number ?? 0)))
     .orderBy('slot', 'desc')
     // Without a filter by outcome, each row has a wanted result. The rows of the slot of `after` are an
-    // exception: all their results may be on the previous page. Of the last slot, some rows may be missing, so
-    // the slots before it must suffice.
+    // exception: all their results may be on the previous page. The limit may cut off rows of the last slot, so
+    // the rows of the other slots must suffice.
     .$if(outcome === null, (rows) => rows.limit(limit + 2 * numbers.mostRows))
     .execute();
   const found: FoundReport[] = [];

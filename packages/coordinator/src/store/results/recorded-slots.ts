@@ -17,7 +17,9 @@ export type GivenSlot = { readonly id: number; readonly slot: number };
  */
 const PLACES = 10 * SLOT_STEP_MS;
 
-/** The last decided slot of each monitor, in any order; 0: no slot of the monitor is decided. */
+/**
+ * The newest decided slot of each monitor with stored votes, in any order; 0: no slot of the monitor is decided.
+ */
 export async function* decidedSlots({ read }: Store): AsyncGenerator<GivenSlot> {
   for (let place = 0; place < FINEST_PERIOD_MS; place += PLACES) {
     yield* await read

@@ -82,7 +82,7 @@ test('a batch returns the ids of its deliveries, and null if the channel was rem
   expect(ids).toEqual([1, null, 2]);
 });
 
-test('a batch that was committed and not answered counts as written, with the same answer', async () => {
+test('a batch whose commit was not answered counts as written, and returns the same ids', async () => {
   const recording = createRecordingStore(answeringNothing(parts.store), parts.secrets);
   const uids = Array.from({ length: 1_200 }, (_, index) => `uid ${index}`);
   const ids = await recording.record(
@@ -91,7 +91,7 @@ test('a batch that was committed and not answered counts as written, with the sa
   expect(ids).toEqual([null, ...uids.map((_, index) => index + 1)]);
 });
 
-test('the query of a monitor’s address is sealed in the ledger, and is sent', async () => {
+test('the query of a monitor’s address is sealed in the ledger, and sent in clear text', async () => {
   const url = 'https://shop.example/?key=hush';
   const alert = { ...ALERT, monitor: { ...ALERT.monitor, url } };
   await createRecordingStore(parts.store, parts.secrets).record(batch({ ...delivery('a'), alert }));

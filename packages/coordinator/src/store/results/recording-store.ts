@@ -56,7 +56,8 @@ export interface RecordingStore {
    * Writes the batch in one transaction. Resolves when it is durable.
    *
    * @returns the ids of `writes.deliveries`, in their order; null: the channel of the delivery was removed
-   * @throws StoreError when nothing of the batch was written
+   * @throws StoreError when the batch is not known to be written. Nothing of it was written, except if the writing
+   *   thread died during the commit, or the ids could not be read after a commit whose answer was lost
    */
   record(batch: RecordedBatch): Promise<readonly (number | null)[]>;
   /** Yields the states of the shard's monitors, in chunks. `now` is on the slots' clock, epoch ms. */
@@ -88,8 +89,8 @@ export function createRecordingStore(
         ]);
         return Array.from(outcomes[0] ?? [], ({ changes, id }) => (changes === 0 ? null : id));
       } catch (error) {
-        // The batch was written although its answer was lost. A second try would find the results already
-        // recorded, would count no votes for them, and would send the alerts twice.
+        // The batch was written although its answer was lost. A second try would find the results recorded, and
+        // would make no votes from them. A later slot would then change the statuses, and send the alerts, again.
         if (!(error instanceof StoreError) || error.code !== 'store-unanswered') throw error;
         return deliveryIds(
           store,
@@ -174,7 +175,7 @@ export type ResultKey = { readonly monitorId: number; readonly slot: number; rea
 
 /**
  * The recorded outcomes of these keys, in their order; null: nothing is recorded. The query
- * sees all commits before the call. It runs on the connection for `work`, because the
+ * sees all commits before the call. It runs on a connection for `work`, because the
  * recorder waits for the answer before it writes a batch.
  */
 async function recordedOutcomes(
@@ -198,7 +199,7 @@ async function recordedOutcomes(
 }
 
 /**
- * Stores slots that are not on the grid of the monitor's period, because readers compute only the slots on
+ * Stores slots that are not on the grid of the monitor's period, because readers can compute only the slots on
  * the grid.
  */
 function rememberSlots(slots: readonly MonitorSlot[]): SqlStep {
@@ -209,8 +210,8 @@ function rememberSlots(slots: readonly MonitorSlot[]): SqlStep {
 }
 
 /**
- * Marks the hours of these slots, which must be rolled up again because a
- * result came after the roll-up or shortly before it.
+ * Marks the hours of these slots or instants, which must be rolled up again because a result
+ * came after the roll-up or shortly before it, or a change of status was dated back.
  */
 export function markForRepair(slots: readonly MonitorSlot[]): SqlStep {
   return {

@@ -21,8 +21,9 @@ export async function storedPresence(store: Store): Promise<StoredPresence> {
 }
 
 /**
- * The beginning of each absence that still lasts, epoch ms, by region. An absence is stored at most a minute
- * after a coordinator has begun to lead, or after a monitor has declared a region that never had an agent.
+ * The beginning of each absence that still lasts, epoch ms, by region. If a region loses its agents, its absence
+ * is stored at once. If it has no agent when a leadership begins, or when a monitor first declares it, its absence
+ * is stored at most about a minute later.
  */
 export async function lastingAbsences(store: Store): Promise<ReadonlyMap<string, number>> {
   const rows = await store.read

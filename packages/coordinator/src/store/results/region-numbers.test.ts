@@ -13,7 +13,7 @@ import { phasesOfSlots, seriesOfMonitor, seriesOfPhases } from './result-series.
 const HOUR = 3_600_000;
 const SLOT = Date.UTC(2026, 0, 1) + phaseOf(1, FINEST_PERIOD_MS);
 const SLOTS = [SLOT, SLOT + 30_000, SLOT + 60_000];
-/** So many that their numbers lie in four rows. */
+/** So many regions that the reports of a slot lie in five rows. */
 const OWN = Array.from({ length: 100 }, (_, index) => `own-${index}`);
 const FIRST = ['office-berlin', 'dc-2'];
 const EVERY = [...REGIONS, ...FIRST, ...OWN];
@@ -54,11 +54,11 @@ test('a region keeps its number, whatever the settings of a later start name', a
   );
 });
 
-test('a region without a number is refused before anything is written', () => {
+test('a region without a number is refused', () => {
   expect(() => FIXED_NUMBERS.numberOf('office-berlin')).toThrow('the region office-berlin has no number');
 });
 
-test('regions of three or less share the row of the 28', async () => {
+test('the reports of 130 regions about a slot lie in five rows', async () => {
   const rows = await opened.store.read.selectFrom('slot_results').select('part').distinct().execute();
   expect(rows.map(({ part }) => part).sort()).toEqual([0, 1, 2, 3, 4]);
   expect(new Set((await storedResults(opened.store)).map(({ region }) => region))).toEqual(new Set(EVERY));
@@ -71,7 +71,7 @@ test('a second report of an own region changes nothing', async () => {
   expect(await rows()).toEqual(before);
 });
 
-test('pages of results go on within a slot, whose reports lie in several rows', async () => {
+test('a page of results may begin within a slot, whose reports lie in several rows', async () => {
   const all = await newestResults(opened.store, search());
   expect(all).toHaveLength(SLOTS.length * EVERY.length);
   const keys = all.map(({ slot, region }) => [slot, region] as const);
@@ -105,7 +105,7 @@ test('results are found by an own region, and by its outcome', async () => {
   expect(await newestResults(opened.store, search({ region: 'never-there' }))).toEqual([]);
 });
 
-test('sums name every region', async () => {
+test('sums contain every region', async () => {
   const counted = (rows: readonly { region: string; passed: number; failed: number }[]) =>
     rows
       .map(({ region, passed, failed }) => [region, passed + failed] as const)

@@ -11,7 +11,7 @@ import type { Store } from '../store.ts';
 export const REGIONS_PER_ROW = 31;
 
 /**
- * The numbers of regions in packed results. The 28 regions have 0 to 27. A region of one's own gets the next
+ * The numbers of regions in packed results. The 28 regions have 0 to 27. A region of one's own gets a greater
  * number when a coordinator first starts with it, and keeps it for ever: its row of `own_regions` is never
  * deleted, so results of a region that was taken away keep their name.
  */
@@ -27,24 +27,30 @@ export class RegionNumbers {
     }
   }
 
-  /** The regions of one's own that have a number, also those that were taken away. */
+  /** The regions of one's own that have a number. Regions that were taken away are included. */
   get own(): readonly Region[] {
     return [...this.#numbers.keys()].slice(REGIONS.length);
   }
 
-  /** Null: the region has no number, so it has no results. */
+  /** The number of the region; null: it has none, so it has no results. */
   numberIn(region: Region): number | null {
     return this.#numbers.get(region) ?? null;
   }
 
-  /** @throws StoreError `store-error` when the region has no number */
+  /**
+   * The number of the region.
+   *
+   * @throws StoreError `store-error` when the region has no number
+   */
   numberOf(region: Region): number {
     const number = this.#numbers.get(region);
     if (number === undefined) throw new StoreError('store-error', `the region ${region} has no number`);
     return number;
   }
 
-  /** Undefined: a later version, or damage, wrote the number. */
+  /**
+   * The region with this number; undefined: the number is damaged, or was assigned after these numbers were read.
+   */
   regionOf(number: number): Region | undefined {
     return this.#regions[number];
   }
@@ -58,14 +64,14 @@ export class RegionNumbers {
 /** The numbers of the 28 regions, which every database has. */
 export const FIXED_NUMBERS = new RegionNumbers();
 
-/** The stored numbers. They are read anew for each use, because another coordinator may add some. */
+/** The stored numbers. Queries of results read them each time, because another coordinator may add some. */
 export async function storedRegionNumbers({ read }: Pick<Store, 'read'>): Promise<RegionNumbers> {
   return new RegionNumbers(await read.selectFrom('own_regions').select(['id', 'name']).execute());
 }
 
 /**
- * The numbers of these regions and of all stored ones. A region that has no number gets one. So each leadership has
- * the numbers that it needs, also if the database has lost the commit that first gave them.
+ * The numbers of these regions and of all stored ones. A region without a number gets one. So each leadership has
+ * the numbers that it needs, even if the database has lost the commit that first assigned them.
  */
 export async function numbersFor(store: Store, regions: readonly Region[]): Promise<RegionNumbers> {
   const numbers = await storedRegionNumbers(store);
@@ -84,7 +90,8 @@ export async function numbersFor(store: Store, regions: readonly Region[]): Prom
 /**
  * Gives a number to each of these regions of one's own that has none.
  *
- * @throws SvcError `bad-settings` that names the monitors which name a region that is taken away
+ * @param regions all regions of one's own that the settings name
+ * @throws SvcError `bad-settings` when monitors name a region that the settings no longer name
  */
 export async function admitRegions(store: Store, regions: readonly OwnRegion[]): Promise<void> {
   const own = regions.map(({ id }) => id);
@@ -96,19 +103,19 @@ export async function admitRegions(store: Store, regions: readonly OwnRegion[]):
   await numbersFor(store, own);
 }
 
-/** Maximum number of monitors that the refusal names. */
+/** Maximum number of monitors that the message of a refusal names. */
 const MOST_NAMED = 50;
 
 /**
- * The start is refused before anything is written, so that the votes, incidents and lists of regions of these
- * monitors stay as they are, and the setting can be put back.
+ * Refuses the start if monitors name one of the regions in `gone`. It does so before anything is written, so that
+ * the votes, incidents and lists of regions of these monitors stay as they are, and the setting can be put back.
  */
 async function refuseTakenAway({ read }: Store, gone: readonly Region[]): Promise<void> {
   if (gone.length === 0) return;
   const rows = await read
     .selectFrom('monitors')
     .select(['id', 'name', 'attributes'])
-    // An id has no character with a meaning for LIKE. The list is read below, because a text may contain the same.
+    // An id contains no wildcard of LIKE. Another attribute may contain the same text, so the list is read below.
     .where(({ or, eb }) => or(gone.map((region) => eb('attributes', 'like', `%"${region}"%`))))
     .orderBy('id')
     .execute();

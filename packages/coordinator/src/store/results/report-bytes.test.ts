@@ -77,7 +77,7 @@ describe('what is read is what was recorded', () => {
     ['an attempt that differs from the result', { ...HTTP, attempts: [failed, ...HTTP.attempts] }],
     ['an attempt that did not begin with the check', { ...HTTP, attempts: [{ ...failed, started_ms: 1 }] }],
     ['no attempt but a latency', { ...HTTP, attempts: [] }],
-    ['next to nothing', silent],
+    ['as few values as possible', silent],
     ['a time-out', { ...silent, latency: 700, timed_out: true, phases: {}, attempts: [failed] }],
     ['a flag that is false', { ...HTTP, timed_out: false, body_truncated: false }],
     ['a long body', { ...HTTP, body_truncated: true }],
@@ -165,7 +165,7 @@ describe('the report of a region', () => {
   const outcomesOf = (...reports: Parameters<typeof packed>) => byRegion(readOutcomes(packed(...reports)));
   const B: Region = 'hostb-par';
 
-  test('is the first that was run', () => {
+  test('is the first report that is not `not_run`', () => {
     const [first, later] = [{ found: DOWN }, { found: HTTP }];
     expect(outcomesOf(first, { found: ABSTAINED }, later)).toEqual([['hosta-fra', 'failed']]);
     expect(outcomesOf({ found: ABSTAINED }, { found: HTTPS, region: B }, first, later)).toEqual([
@@ -174,7 +174,7 @@ describe('the report of a region', () => {
     ]);
   });
 
-  test('is the first of those that were not run', () => {
+  test('is the first report if all are `not_run`', () => {
     const [read] = readReports(
       SLOT,
       packed({ found: ABSTAINED }, { found: { ...ABSTAINED, reason: 'job-lost' } }),
@@ -182,7 +182,7 @@ describe('the report of a region', () => {
     expect(read?.reason).toBe('no-agent');
   });
 
-  test('does not depend on how reports were joined', () => {
+  test('does not depend on whether reports were packed together or joined later', () => {
     const reports = fc.array(fc.record({ region: anyRegion, found: fc.constantFrom(HTTP, DOWN, ABSTAINED) }));
     fc.assert(
       fc.property(reports, (some) => {
@@ -199,7 +199,7 @@ describe('the report of a region', () => {
 });
 
 describe('reports of a later version', () => {
-  test('members of the rest are ignored', () => {
+  test('unknown members of the rest are ignored', () => {
     const bytes = Buffer.from(packed({ found: DOWN })).toString('latin1');
     const later = Buffer.from(bytes.replace('"error_message":', '"other_message":'), 'latin1');
     const [read] = readReports(SLOT, later);
@@ -208,7 +208,7 @@ describe('reports of a later version', () => {
     expect(read).toEqual({ ...known, attempts, region: 'hosta-fra', agent: AGENT, recorded_at: SLOT + 300 });
   });
 
-  test('phases that are not known here are passed over', () => {
+  test('unknown phases are ignored', () => {
     const found = { ...HTTPS, phases: { dns: 18.5 } };
     const bytes = Buffer.from(packed({ found }));
     // The last seven bytes are the bits of the phases (one byte), the first phase (two bytes) and the
@@ -221,7 +221,7 @@ describe('reports of a later version', () => {
     expect(readReports(SLOT, later)).toMatchObject([found]);
   });
 
-  test('regions and reasons that are not known here are passed over', () => {
+  test('unknown regions are ignored, and an unknown reason is an internal error', () => {
     const bytes = packed({ found: HTTPS }, { found: ABSTAINED, agent: null });
     const foreign = Buffer.from(bytes);
     foreign[1] = REGIONS.length;
@@ -233,13 +233,13 @@ describe('reports of a later version', () => {
 });
 
 describe('damaged bytes', () => {
-  test('end the reports of the row', () => {
+  test('of a report hide it and the reports after it in the row', () => {
     const bytes = packed({ found: HTTP }, { found: DOWN, region: 'hostb-par' });
     expect(readReports(SLOT, bytes.subarray(0, -1))).toMatchObject([{ region: 'hosta-fra' }]);
     expect(readReports(SLOT, new Uint8Array([0]))).toEqual([]);
   });
 
-  test('in the rest leave the other parts', () => {
+  test('of a rest hide the rest only', () => {
     const bytes = Buffer.from(packed({ found: DOWN }));
     bytes[bytes.length - 1] = 0;
     const { error_message: _, ...others } = DOWN;

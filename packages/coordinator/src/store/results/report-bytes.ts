@@ -20,16 +20,18 @@ import { FIXED_NUMBERS, REGIONS_PER_ROW, type RegionNumbers } from './region-num
  *   report = length  region  flags  [latency]  version  recorded  [agent  started]  [status code]  [phases]
  *            [certificate]  [reason]  [rest]
  *
- * `length` is the number of bytes that follow it. `region` is the number of the region, see
- * `region-numbers.ts`. `flags` say which parts the report has. Numbers are LEB128, signed numbers in zigzag.
- * Latency and phases are tenths of a millisecond. The first byte of `phases` has a bit for each phase. If the phases add up to
- * the latency, the last phase is left out, and the highest bit of the first byte is set. Instants are
- * differences from the slot: `recorded` and `started` in ms, `certificate` in s. `agent` is the agent's
- * number of 40 bits, see `agent-names.ts`. `reason` is the place of the reason in `NOT_RUN_REASONS`.
+ * `length` is the number of bytes of the report that follow it. `region` is the number of the region, see
+ * `region-numbers.ts`. `flags` contain the outcome, and say which parts the report has. Numbers are LEB128,
+ * signed numbers in zigzag. Latency and phases are tenths of a millisecond. The first byte of `phases` has a bit
+ * for each phase. If the phases add up to the latency, the last phase is left out, and the highest bit of the
+ * first byte is set. Instants are differences from the slot: `recorded` and `started` in ms, `certificate` in s.
+ * `agent` is the agent's number, in five bytes, see `agent-names.ts`. `reason` is one byte, the place of the
+ * reason in `NOT_RUN_REASONS`.
  *
- * `rest` is JSON, and has the values that the other parts cannot express: error messages, the attempts of a
- * check with more than one attempt, and values that no agent sends (a latency of 0.12 ms). A later version
- * adds members to `rest` only. Readers ignore members, phases and regions that they do not know.
+ * `rest` is JSON, and has the values that the other parts cannot express, such as error messages, the attempts of
+ * a check with more than one attempt, and values that no agent sends (a latency of 0.12 ms). A later version may
+ * add phases, reasons and regions, and members of `rest`, but no other parts. Readers ignore members, phases and
+ * regions that they do not know, and read a reason that they do not know as `internal-error`.
  *
  * Readers throw nothing, because one damaged row must not make a page, a roll-up or the recording of other
  * results fail. If a report has an impossible length, readers ignore it and all reports after it in its row.
@@ -63,7 +65,7 @@ const HAS_STATUS_CODE = 1 << 3;
 const HAS_PHASES = 1 << 4;
 const HAS_CERTIFICATE = 1 << 5;
 const HAS_AGENT = 1 << 6;
-// Most reports have only the flags above, which fit in one byte.
+// Most reports have only the flags above, which take one byte.
 /**
  * The attempts of the check are in `rest`; if `rest` has no attempts, the check had none. Without this flag,
  * the check had one attempt.
@@ -97,6 +99,7 @@ const MOST_PACKED = 2 ** 31 - 1;
 const MOST_DISTANCE = 2 ** 30 - 1;
 /** Upper bound of the size of a report without its rest, bytes. */
 const MOST_PARTS = 128;
+/** Maximum number of bytes that a UTF-16 code unit takes in UTF-8. */
 const BYTES_PER_UNIT = 3;
 
 /**
@@ -186,7 +189,7 @@ export class ReportWriter {
 
     this.#reserve(MOST_PARTS + text.length * BYTES_PER_UNIT);
     const start = this.#length;
-    // Reserves a byte for the length, which usually fits in one byte.
+    // One byte is left for the length, which usually fits in it.
     this.#length += 1;
     this.#number(number);
     this.#number(
@@ -384,7 +387,7 @@ function longer(short: RestAttempt, found: Omit<Finding, 'attempts'>): Attempt {
 const NOWHERE = -1;
 
 /**
- * Reads the reports of one slot at a time. It reuses its memory, so that sums over many slots create no
+ * Reads the reports of one row at a time. It reuses its memory, so that sums over many rows create no
  * garbage.
  */
 export class ReportReader {
@@ -440,7 +443,7 @@ export class ReportReader {
   }
 
   /**
-   * Returns the current report with all its parts but the name of its region.
+   * Returns the current report with all its parts except the name of its region.
    *
    * @param slot epoch ms
    */
@@ -545,7 +548,7 @@ const NOTHING: Rest = {};
 const READER = new ReportReader();
 
 /**
- * The report of each region of a row, in the order of their numbers.
+ * The report of each region of a row, in the order of their numbers. A region without a known number is left out.
  *
  * @param isWanted tells whether a report is wanted; other reports are left out and not unpacked
  */

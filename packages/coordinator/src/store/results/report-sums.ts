@@ -7,7 +7,10 @@ import {
 } from '../../verdict/latency-histogram.ts';
 import { PHASES, ReportReader } from './report-bytes.ts';
 
-/** Numbers of results by outcome, and the stored histogram of their latencies. */
+/**
+ * Numbers of results by outcome, and the encoded histogram of the latencies of those that passed or were degraded;
+ * null: there are no such latencies.
+ */
 export type Counts = {
   passed: number;
   degraded: number;

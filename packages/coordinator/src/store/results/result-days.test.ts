@@ -34,8 +34,8 @@ async function days(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-describe.runIf(IS_POSTGRES)('in PostgreSQL results lie in a part for each day', () => {
-  test('a part is made a day ahead, and again where a late result needs one that was dropped', async () => {
+describe.runIf(IS_POSTGRES)('in PostgreSQL, results lie in a partition for each day', () => {
+  test('a partition is made a day ahead, and again when a late result needs one that was dropped', async () => {
     await record(DAY - 1, DAY);
     expect(await days()).toEqual(['slot_results_20260114', 'slot_results_20260115', 'slot_results_20260116']);
     await temporary.store.transaction((tx) =>
@@ -46,7 +46,7 @@ describe.runIf(IS_POSTGRES)('in PostgreSQL results lie in a part for each day', 
     expect(await slots()).toEqual([DAY - 2, DAY]);
   });
 
-  test('whole days are dropped, one after the other, and none that is not rolled up', async () => {
+  test('whole days are dropped, one in each call, and none before it is rolled up', async () => {
     await record(DAY - 2 * DAY_MS, DAY - DAY_MS, DAY, DAY + 1);
     expect(await deleteResults(temporary.store, DAY + 10 * DAY_MS)).toBe(0);
     await temporary.store.transaction((tx) =>

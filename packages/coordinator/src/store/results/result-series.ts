@@ -25,15 +25,15 @@ export type HourRow = Counts & { monitor_id: number; at: number; region: string 
 
 const REPORTS = sql.ref('slot_results.reports');
 
-/** Epoch ms: `from` <= slot < `until`. */
+/** A span of time, epoch ms. It includes `from` and excludes `until`. */
 export type TimeSpan = { readonly from: number; readonly until: number };
 
 /**
  * The results of an hour whose slots lie in one part of each half minute, summed up by monitor and region.
  *
  * Results are stored in the order of their slots. All slots of a monitor, except its slots off the grid, lie
- * at the same place in the half minute. So all results of a monitor on the grid are summed up in one call,
- * and each result is summed up in exactly one call.
+ * at the same place in the half minute. So all results of a monitor on the grid are summed up in one call. If
+ * the parts of several calls divide the half minute, each result is summed up in exactly one of them.
  *
  * @param part ms after a full half minute: `from` <= place < `until`
  */
