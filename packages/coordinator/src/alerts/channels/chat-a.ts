@@ -10,8 +10,8 @@ import { charactersUpTo, shortened } from '../shortening.ts';
 import { jsonOf, judged, passing, postJson, refused } from '../vendor-api.ts';
 
 /**
- * Discord, by the webhook of a Discord channel. Every alert is a message of its
- * own. Source: https://discord.com/developers/docs/resources/webhook (2026-11-22).
+ * Discord, by the webhook of a Discord channel. svc begins no threads and changes no messages.
+ * Source: https://discord.com/developers/docs/resources/webhook (2026-11-22).
  */
 export const chatA: Channel<'chat_a'> = {
   closesIncidents: false,

@@ -8,8 +8,8 @@ import { charactersUpTo, shortened } from '../shortening.ts';
 import { judged, passing, postJson } from '../vendor-api.ts';
 
 /**
- * Slack, by an incoming webhook. Such a webhook can neither reply in a thread nor change
- * a message, so every alert is a message of its own. Source:
+ * Slack, by an incoming webhook. Slack's answer does not contain the id of the message, so svc can
+ * neither reply to a message nor change it. Source:
  * https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks (2026-11-22).
  */
 export const chatB: Channel<'chat_b'> = {
@@ -47,7 +47,7 @@ function renderSlack(alert: Alert, publicUrl: string) {
     attachments: [
       {
         color: cssColor(status),
-        // `verbatim`: Slack does not search the text for names of people and rooms.
+        // `verbatim`: Slack does not search the text for addresses, and for names of people and rooms.
         blocks: [{ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }],
       },
     ],

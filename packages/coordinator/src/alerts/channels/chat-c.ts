@@ -9,7 +9,7 @@ import { charactersUpTo, shortened } from '../shortening.ts';
 import { jsonOf, judged, postJson, refused } from '../vendor-api.ts';
 
 /**
- * Google Chat, by the webhook of a space. The alerts of an incident are one thread. Source:
+ * Google Chat, by the webhook of a space. The alerts of an incident are in one thread. Source:
  * https://developers.google.com/workspace/chat/quickstart/webhooks (2026-11-22).
  */
 export const chatC: Channel<'chat_c'> = {

@@ -37,7 +37,7 @@ async function judged(
   return { verdict, asked };
 }
 
-describe('a relay that gives no answer', () => {
+describe('a relay that neither accepts nor refuses the mail', () => {
   test.each([
     ['no-connection-free', 'not-sent', 'own'],
     ['too-large', 'permanent-message', 'refused'],
@@ -66,13 +66,13 @@ describe('a relay that refuses', () => {
     ['recipient', 530, '5.7.0', 'retry', 'operator'],
     ['recipient', 503, null, 'retry', 'operator'],
     ['message', 538, null, 'retry', 'operator'],
-    // By their codes of RFC 3463, these refusals are about the sender.
+    // By their codes of RFC 3463, these refusals are not about the recipient.
     ['recipient', 550, '5.1.7', 'retry', 'operator'],
     ['recipient', 550, '5.1.8', 'retry', 'operator'],
     ['recipient', 554, '5.3.2', 'retry', 'operator'],
     ['recipient', 554, '5.5.4', 'retry', 'operator'],
     ['recipient', 554, '5.7.26', 'retry', 'operator'],
-    // These refusals are about the recipient.
+    // These refusals count as refusals of the recipient.
     ['recipient', 550, null, 'permanent-channel', 'refused'],
     ['recipient', 550, '5.1.1', 'permanent-channel', 'refused'],
     ['recipient', 554, '5.5.5', 'permanent-channel', 'refused'],

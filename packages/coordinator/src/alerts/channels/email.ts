@@ -93,9 +93,9 @@ function inAscii(address: string): string {
 }
 
 /**
- * Judges how a mail was handed to the relay. A refusal is judged by the first digit of
- * its code (RFC 5321, section 4.2.1) and by its stage. Only the operator can correct a
- * refusal of the connection, the login or the sender, so such a refusal stops no channel.
+ * Judges how a mail was handed to the relay. A refusal is temporary or final by the first digit of its code
+ * (RFC 5321, section 4.2.1). A final refusal is judged by its stage, its codes and its words. Only the operator
+ * can correct a refusal of the connection, the login or the sender, so such a refusal stops no channel.
  */
 function judgedMail(result: MailResult): SendResult {
   if (result.kind === 'accepted') return { outcome: 'delivered', statusCode: 250 };
@@ -151,9 +151,9 @@ const SENDER_WORDS =
   /\brelay(?:ing)?\b.*(?:denied|not permitted|not allowed)|\b(?:sender address|helo command|client host)\b.* rejected|\bsender verify failed|\b(?:listed|black ?list|block ?list|blocked)\b.* (?:at|by|in|on|using) /i;
 
 /**
- * Whether a refusal shows that the address is dead. At `RCPT TO`, every refusal shows it, except
- * that of a full mailbox (5.2.2 or 552), because the owner may empty the mailbox. After the message
- * was transferred, only a code 5.1.x shows it: RFC 3463 reserves these codes for the address.
+ * Whether a final refusal that is about the recipient shows that the address is dead. At `RCPT TO`, every such
+ * refusal shows it, except that of a full mailbox (5.2.2 or 552), because the owner may empty the mailbox. After
+ * the message was transferred, only a code 5.1.x shows it: RFC 3463 reserves these codes for the address.
  */
 function isDeadAddress({ stage, code, enhanced }: Extract<MailResult, { kind: 'refused' }>): boolean {
   if (stage === 'message') return /^5\.1\./.test(enhanced ?? '');

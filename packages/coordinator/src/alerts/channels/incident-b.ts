@@ -30,8 +30,8 @@ const DESCRIPTION = charactersUpTo(15_000);
 const NOTE = charactersUpTo(25_000);
 
 /**
- * The `thread` of an incident that was opened. Later alerts
- * of the incident change the texts of the open alert.
+ * The `thread` of an incident that was opened. Later alerts of the
+ * incident change the texts and the priority of the open alert.
  */
 const OPENED = 'opened';
 

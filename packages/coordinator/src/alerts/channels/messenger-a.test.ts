@@ -28,7 +28,7 @@ function threadOf(result: SendResult): string {
   return (result.outcome === 'delivered' ? result.thread : undefined) ?? '';
 }
 
-test('all later alerts of an incident answer its first message', async () => {
+test('all later alerts of an incident are replies to its first message', async () => {
   const opening = threadOf(await send(TELEGRAM_CHATS.named));
   const update = threadOf(await send(TELEGRAM_CHATS.named, opening));
   expect(update).toBe(opening);
@@ -37,7 +37,7 @@ test('all later alerts of an incident answer its first message', async () => {
   expect(vendor.messages.map(({ thread }) => thread)).toEqual(['1', '1', '1', '4']);
 });
 
-test('a group that became a supergroup gets its alert at once, and later alerts answer it there', async () => {
+test('a group that became a supergroup gets its alert at once, and later alerts are replies to it there', async () => {
   const opening = threadOf(await send(TELEGRAM_CHATS.former));
   expect(server.requests).toHaveLength(2);
   await send(TELEGRAM_CHATS.former, opening);
@@ -59,7 +59,7 @@ test('the new id of a group is kept: the next incident costs one request', async
 test.each([
   ['of another chat', JSON.stringify({ declared: '@other', chat: '@other', messageId: 3 })],
   ['of another version', '{"v":2}'],
-  ['that is no JSON', '12'],
+  ['that is no object', '12'],
 ])('a thread %s is not answered', async (_, thread) => {
   await send(TELEGRAM_CHATS.group, thread);
   expect(server.requests[0]?.json).not.toHaveProperty('reply_parameters');
@@ -78,6 +78,6 @@ test.each([
   [TELEGRAM_CHATS.blocked, { outcome: 'retry', mayBeDead: true }],
   [TELEGRAM_CHATS.readOnly, { outcome: 'retry', mayBeDead: true }],
   ['-5000', { outcome: 'permanent-channel' }],
-])('the chat %s', async (chat, expected) => {
+])('a refusal because of the chat %s', async (chat, expected) => {
   expect(await send(chat)).toMatchObject(expected);
 });

@@ -122,8 +122,8 @@ function escaped(text: string): string {
 /** A link gets no invisible character, because the character would break the link's address. */
 const FORMS: TextForms = { text: escaped, link: HTML.link, address: escaped };
 /**
- * Writes an address as code. The address follows the bold
- * label, because Telegram takes no code inside of bold text.
+ * Writes an address that cannot be a link as code. The address follows the
+ * bold label, because Telegram takes no code inside of bold text.
  */
 const IN_CODE: TextForms = { ...FORMS, address: (address) => `<code>${escapedMarkup(address)}</code>` };
 
@@ -192,8 +192,8 @@ function ownMeaning(reply: PostReply, { declared, chat, moved, opening }: Sent):
 const openings = z.object({ declared: z.string(), chat: z.string(), messageId: z.number().int() });
 
 /**
- * The first message of the incident; null: there is no such
- * message yet, or it went to a chat that was declared earlier.
+ * The first message of the incident; null: there is no such message yet, or it went
+ * to a chat that was declared earlier, or the channel was of another kind then.
  */
 function readOpening(thread: string | null, declared: string): Opening | null {
   if (thread === null) return null;

@@ -88,7 +88,7 @@ function inJson(text: string): string {
 const published = z.object({ id: z.string(), time: z.number() });
 const failure = z.object({ code: z.number().int() });
 
-/** Wait after a refusal because of the daily quota or of failed logins, ms. */
+/** Minimum wait after a refusal because of the daily quota or of failed logins, ms. */
 const LONG_WAIT_MS = 3_600_000;
 const DAILY_QUOTA = 42_908;
 const FAILED_LOGINS = 42_909;

@@ -54,9 +54,9 @@ export const sms: Channel<'sms', typeof SETTINGS> = {
 };
 
 /**
- * Returns the title, the facts that fit, and the link. A link that needs more than
- * half of the two segments is left out, because a cut link is of no use. The text
- * is in GSM-7, unless the title has letters or digits that GSM-7 does not have.
+ * Returns the title, the facts that fit, and the link. A link that needs more than half
+ * of the two segments is left out, because a cut link is of no use. The text is in
+ * GSM-7, unless the title has letters or digits that GSM-7 cannot represent.
  */
 function renderSms(alert: Alert, publicUrl: string): string {
   const { title, facts, link } = contentOf(alert, publicUrl);

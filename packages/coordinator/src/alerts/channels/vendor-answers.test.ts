@@ -180,7 +180,7 @@ test.each<[kind: ChannelKind, what: string, status: number, body: unknown, expec
 ])('%s: %s', async (kind, _, status, body, expected) => {
   const result = await resultOf(kind, status, body);
   expect(result).toMatchObject({ statusCode: status, ...expected });
-  // Only an answer with `retryAfterMs` delays the whole channel.
+  // `retryAfterMs` delays the whole channel, so no other result may have it.
   if (!('retryAfterMs' in expected)) expect(result).not.toHaveProperty('retryAfterMs');
   expect(JSON.stringify(result)).not.toContain('s3cret');
 });

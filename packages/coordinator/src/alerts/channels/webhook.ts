@@ -73,7 +73,7 @@ function renderWebhook(alert: Alert) {
 }
 
 /**
- * 410 means that the receiver wants no further alert. After any other failure
+ * 410 means that the receiver wants no further alert. After any other refusal
  * svc tries again, because the receiver may be repaired within a day.
  */
 function ownMeaning(reply: PostReply): SendResult | null {
