@@ -4,31 +4,32 @@ import { type ChannelFacts, reasonOf, type SendResult } from './channel.ts';
 import { factsOf } from './registry.ts';
 import type { FoundChannel } from './sender.ts';
 
-/** Maximum number of messages that are sent to one channel at the same time. */
+/** Maximum number of messages that are sent to one channel at the same time. Tests are not counted. */
 const MESSAGES_AT_ONCE = 8;
 /** Time for which a channel gets one message at a time after "too many requests", ms. */
 const CAREFUL_MS = 60_000;
 
 /**
- * State of one channel, in memory, for the `Deliverer`. The deliveries themselves are in the
- * database. The object is kept for ten minutes after the last read of the channel's deliveries,
- * because the vendor's rate may still limit the next alert. Instants are of the monotonic clock, ms.
+ * State of one channel, in memory, for the `Deliverer`. The deliveries themselves are in the database. The
+ * object is kept for at least ten minutes after the last read of the channel's deliveries, because the
+ * vendor's rate may still limit the next alert. Instants are of the monotonic clock, ms.
  */
 export type ChannelQueue = {
   readonly notificationId: number;
   /**
-   * The channel as the last look-up found it; null: the deliverer looks the channel up before the next send.
+   * The channel as the last look-up found it, and as later answers have changed it; null: the deliverer looks
+   * the channel up before the next read.
    */
   found: FoundChannel | null;
   /**
-   * Number of changes of the channel so far. If the number grew while a message was in progress, the
-   * answer to that message says nothing about the channel's present settings.
+   * Number of times that the channel was changed or started again. If the number grew while a message was in
+   * progress, the answer to that message says nothing about the channel's present settings.
    */
   generation: number;
   /** Whether the channel was removed, or this object was dropped because it was idle. */
   isRemoved: boolean;
 
-  /** Whether the next deliveries are being read. A channel has at most one such read at a time. */
+  /** Whether the channel, or its next deliveries, are being read. A channel has at most one such read at a time. */
   isReading: boolean;
   /** Whether the deliveries must be read once more, because something changed during the present read. */
   isToReadAgain: boolean;
@@ -43,20 +44,23 @@ export type ChannelQueue = {
   /** Number of messages in progress. */
   sending: number;
   /**
-   * Whether a message about many monitors is in progress. No other message begins until that message ends.
+   * Whether a message that may be about many monitors is in progress. No other message begins until it ends.
    */
   isGrouping: boolean;
   /**
-   * The delivery that waits for others of its group: its
-   * id, and the end of its wait. Null: no delivery waits.
+   * The last delivery that had to wait for others of its group: its id, and the end of its wait. Null: none
+   * had to wait so far.
    */
   collecting: { readonly id: number; readonly until: number } | null;
   /** Ids of deliveries that are sent alone, because the receiver refused the content of their group. */
   readonly alone: Set<number>;
 
-  /** Nothing is sent before this instant, because the receiver requested a pause. */
+  /**
+   * Nothing is sent before this instant, because the receiver requested a pause or answered "too many
+   * requests". Tests, and replays to a stopped channel, are sent nevertheless.
+   */
   heldUntil: number;
-  /** Nothing is read or sent before this instant, because svc itself failed. */
+  /** No read of the channel's deliveries begins before this instant, because the deliverer failed. */
   pausedUntil: number;
   /**
    * From this instant on, the channel may get several messages at once.
@@ -64,8 +68,8 @@ export type ChannelQueue = {
    */
   trustedFrom: number;
   /**
-   * Instant of the first answer since the last success that called the address dead; null: there was no such
-   * answer.
+   * When an attempt showed for the first time since the last success that the address may be dead; null: none
+   * has shown that.
    */
   doubtedAt: number | null;
   /**
@@ -108,9 +112,9 @@ export function factsOfQueue({ found }: ChannelQueue): ChannelFacts | null {
 }
 
 /**
- * How many further messages may begin now. A channel gets at most eight messages at once. It gets one at
- * a time before its first success, after a failed attempt until the next success, and for a minute after
- * it answered "too many requests". No message begins while a message about many monitors is in progress.
+ * How many further messages may begin now. A channel gets at most eight messages at once. It gets one at a
+ * time before its first success, after an attempt that must be repeated until the next success, and for a
+ * minute after it answered "too many requests". None begins while a message about many monitors is in progress.
  */
 export function freeMessages({ isGrouping, trustedFrom, sending }: ChannelQueue, now: number): number {
   if (isGrouping) return 0;
@@ -127,11 +131,11 @@ export function tokensOf(queue: ChannelQueue, { kind }: FoundChannel): TokenBuck
 }
 
 /**
- * Updates the state of the channel after an answer: whether the channel
- * works, when it accepts further messages, and whether its address is dead.
+ * Updates the state of the channel after an attempt: whether the channel works,
+ * when it accepts further messages, and whether its address is dead.
  *
  * @param now    present time, monotonic ms
- * @param waitMs time until the delivery is tried again, ms
+ * @param waitMs time until the delivery is tried again, ms; negative: it is not tried again
  */
 export function noteAnswer(
   queue: ChannelQueue,

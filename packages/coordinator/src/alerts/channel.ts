@@ -5,32 +5,33 @@ import type { HttpPost } from '../outgoing/http-post.ts';
 import type { SendMail } from '../outgoing/smtp/mail.ts';
 import type { Rate } from '../verdict/rate.ts';
 
-/** The input of an attempt, in addition to the settings and the alert. */
+/** The input of an attempt, in addition to the settings, the alert and the tools. */
 export type SendContext = {
   /**
-   * Id of the delivery. It is the same on every attempt, so that receivers
-   * can drop repetitions. A message for many deliveries has an id of its own.
+   * Id of the message, by which receivers can drop repetitions. A message for one delivery has the uid of the
+   * delivery on every attempt. A message for many has an id that is derived from the uids of all of them.
    */
   readonly deliveryId: string;
   /** Start of the attempt, epoch ms. */
   readonly attemptAt: number;
-  /** Ends the attempt early when the coordinator stops. The kind's `send` then returns `retry`. */
+  /** Ends the attempt early when the deliverer stops. Without an answer by then, `send` returns `retry`. */
   readonly signal: AbortSignal;
   /**
-   * The `thread` that the kind last returned for an alert of this incident on this
-   * channel, such as the id of the opening message; null: the kind returned none yet.
+   * The `thread` that the kind last returned for an alert of this incident on this channel, such as the id of
+   * the opening message. Null: the kind returned none yet, or the message is for many deliveries whose threads
+   * differ.
    */
   readonly thread: string | null;
   /**
-   * The `kept` that the kind last returned for this channel, such
-   * as the new id of a chat; null: the kind returned none yet.
+   * The `kept` that was last returned for this channel, such as the new id of a chat; null: none was. If the
+   * channel was changed since, `kept` may belong to former settings or to another kind.
    */
   readonly kept: string | null;
 };
 
 /** The tools that every kind sends with. */
 export type SendTools<O extends SettingsTable> = {
-  /** Posts to an address that users declare, if the egress guard allows it. */
+  /** Posts to an address that users declare. The egress guard may deny it. */
   readonly post: HttpPost;
   /** Posts to an address that the operator sets. The egress guard does not judge it. */
   readonly operatorPost: HttpPost;
@@ -47,13 +48,15 @@ type Present<Values> = { readonly [K in keyof Values]: Exclude<Values[K], undefi
 /**
  * Why an attempt failed, for metrics, the ledger and the deliverer.
  *
- * - `rate-limited`: the receiver answered 429. The whole channel waits.
+ * - `rate-limited`: the receiver answered 429 (too many requests).
  * - `receiver`: the receiver failed (a status of 500 or more, or a temporary refusal of a mail).
- * - `refused`: the receiver refused the alert, or its answer did not confirm the alert.
+ * - `refused`: the receiver refused the alert, its answer did not confirm the alert, or svc
+ *   could make no request that the receiver would accept.
  * - `unanswered`: no answer came, or the connection broke. The receiver may have taken the alert.
- * - `unreachable`: svc found no address, no connection or no
- *   trusted certificate. The receiver did not get the alert.
- * - `operator`: the vendor refused the operator's credentials, which is not the fault of the channel.
+ * - `unreachable`: svc may not connect to the address, or found no address, no connection or
+ *   no trusted certificate. The receiver did not get the alert.
+ * - `operator`: the operator's settings are at fault, such as credentials that the vendor refused. The channel
+ *   is not at fault.
  * - `stopped`: the channel is stopped because its address is dead, so nothing was sent.
  * - `own`: svc could not send, or the link of the mail has expired.
  */
@@ -71,12 +74,15 @@ export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 type Answer = {
   statusCode?: number;
-  /** The receiver's answer, masked, at most 900 bytes. `createSender` adds it if the kind posts by HTTP. */
+  /**
+   * Beginning of the receiver's answer, masked, at most 900 bytes. `createSender` adds it after an HTTP answer
+   * that is not empty.
+   */
   reply?: string;
 };
 
 type Failure = Answer & {
-  /** Text for people. It contains no secret of the settings, and is cut after 1 KiB of UTF-8. */
+  /** Text for people, without a secret of the settings. `Attempts` shortens it to 1 KiB of UTF-8. */
   error: string;
   /** Left out: {@link reasonOf} derives the reason from the outcome and the status code. */
   reason?: FailureReason;
@@ -86,12 +92,12 @@ type Failure = Answer & {
  * How one attempt ended.
  *
  * - `delivered`: the receiver accepted the alert.
- * - `retry`: the receiver may accept the alert later: no answer, overload, a fault
- *   of the receiver, or refused credentials of the operator (`reason: 'operator'`).
- * - `permanent-message`: the receiver will never accept this message, but may accept others.
- * - `permanent-channel`: the address is dead. The receiver will accept
- *   nothing until the channel's settings change. This stops the channel.
- * - `not-sent`: svc could not send. This is no attempt, and does not count against the receiver.
+ * - `retry`: the receiver may accept the alert later, for example after no answer, overload, a fault of the
+ *   receiver, or a fault of the operator's settings (`reason: 'operator'`).
+ * - `permanent-message`: this message can never be delivered, but others may be.
+ * - `permanent-channel`: the address or the credential in the channel's settings is dead. The receiver will
+ *   accept nothing until these settings change. This stops the channel.
+ * - `not-sent`: svc could not send. A queued delivery is tried again, and this does not count as an attempt.
  */
 export type SendResult =
   | (Answer & {
@@ -106,12 +112,15 @@ export type SendResult =
     })
   | (Failure & {
       outcome: 'retry';
-      /** Wait that the receiver requested, ms. The whole channel waits. */
+      /**
+       * Wait before the next message to the channel, ms, such as the wait of `Retry-After`. svc waits for an hour
+       * at most.
+       */
       retryAfterMs?: number;
       /**
-       * Whether the answer calls the address dead, but this vendor sometimes does so
-       * wrongly. If such an answer comes again at least 5 minutes after the first,
-       * and nothing was delivered in between, it counts as `permanent-channel`.
+       * Whether the result may mean that the address is dead. If the deliverer gets such a result again at
+       * least 5 minutes after the first one, and nothing was delivered in between, the result counts as
+       * `permanent-channel`. The results of tests do not count.
        */
       mayBeDead?: boolean;
     })
@@ -134,8 +143,8 @@ export function reasonOf(result: SendResult): FailureReason | null {
 export type NoSettings = Readonly<Record<never, never>>;
 
 /**
- * Maximum rates at which a vendor accepts messages. The deliverer
- * exceeds neither of them, except by tests, which it sends at once.
+ * Maximum rates at which svc sends to a vendor. Tests, and replays to a stopped channel, are sent at once even
+ * if they exceed a rate. The counts are in memory, so each new leader begins with a full burst.
  */
 export type Rates = {
   /** Rate for one channel; left out: no limit is known. */
@@ -148,22 +157,23 @@ export type Rates = {
 };
 
 /**
- * Properties of a kind of channel. A kind has them even if this version cannot send to channels of this kind.
+ * Properties of a kind of channel. A kind has them even if this version cannot send to its channels.
  */
 export interface ChannelFacts {
   /**
-   * Whether the receiver keeps an incident open until svc reports the end of the incident.
-   * svc reports the end to such a kind even if the incident ends without a recovery. While
-   * several alerts of an incident wait, svc sends only the newest of them.
+   * Whether the receiver keeps an incident open until svc reports the end of the incident. Only such a kind
+   * also gets the end of an incident that ends without a recovery. While several alerts of an incident wait,
+   * svc sends only the newest of them, and those that a person has replayed.
    */
   readonly closesIncidents: boolean;
   /**
-   * Whether people read the messages (mail, messengers, chats, push, SMS). Only such kinds
-   * get messages about other channels, and messages that combine the alerts of many monitors.
+   * Whether people read the messages (mail, messengers, chats, push, SMS). Only such kinds get notices about
+   * monitors and about other channels, and messages that combine the alerts of many monitors.
    */
   readonly isHuman: boolean;
   /**
    * Whether an alert that has waited for more than an hour is left out if a newer alert of its monitor waits.
+   * Notices do not count as newer alerts, and a replayed alert is never left out.
    */
   readonly dropsOld: boolean;
   readonly rate: Rates;
@@ -176,8 +186,8 @@ export type DeclaredUrl = {
   /** Name of the setting. The setting may be unset. */
   readonly attribute: string;
   /**
-   * The vendor's hosts in lower case. svc posts only to these hosts, over TLS, and to
-   * the hosts in `SVC_CHAT_HOSTS`. `any`: svc posts to every host that the guard allows.
+   * The vendor's hosts in lower case. svc posts only to these hosts, over TLS, and to the hosts in
+   * `SVC_CHAT_HOSTS`, where `*` stands for every host. `any`: svc posts to every host that the guard allows.
    */
   readonly hosts: readonly string[] | 'any';
 };

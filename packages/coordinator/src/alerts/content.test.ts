@@ -36,7 +36,7 @@ Failing since: 2026-01-01 00:00:01 UTC
 https://svc.example/monitors/12/incident`);
 });
 
-test('an escalation says when the incident began; failed regions count for degraded', () => {
+test('a later alert of an incident says when the incident began; failed regions count for degraded', () => {
   const regions: Alert['regions'] = [
     { region: 'hosta-fra', outcome: 'degraded' },
     { region: 'hostb-par', outcome: 'failed' },
@@ -118,7 +118,7 @@ test('a message for many monitors: the facts that they share, then their names',
 });
 
 test.each([280, 400, 700, 2_000])(
-  'of many monitors those that fit %d bytes are named, and the others are counted',
+  'a message of %d bytes names as many monitors as fit, and counts the others',
   (limit) => {
     const monitors = Array.from({ length: 100 }, (_, index) => ({
       id: index + 1,
@@ -149,7 +149,7 @@ test('a group names each notice by its title', () => {
   );
 });
 
-test('a reminder says so, and how long the incident lasts; one about many monitors too', () => {
+test('a reminder says that it is one; a reminder about one monitor also says how long the incident lasts', () => {
   const reminder = { number: 1, lastsMs: 5_400_000 };
   expect(textOf({ ...ALERT, reminder })).toContain('Still failing: Shop');
   expect(textOf({ ...ALERT, reminder })).toContain('\nLasts: 1 h 30 min\n');
@@ -188,7 +188,7 @@ test('five regions are named, the others are counted', () => {
 
 test.each([
   ['no name', '', 'Error: monitor 12'],
-  ['only characters that nobody sees', '\u200b\u2060\u00ad \u{e0020}\u3164', 'Error: monitor 12'],
+  ['only invisible characters', '\u200b\u2060\u00ad \u{e0020}\u3164', 'Error: monitor 12'],
   ['characters that join others', 'a\u{1f468}\u200d\u{1f469}', 'Error: a\u{1f468}\u200d\u{1f469}'],
   ['line breaks and control characters', 'a\r\nBcc: x\u0000\u0007\u2028b', 'Error: a Bcc: x b'],
   ['characters that turn the text around', 'safe\u202Egnp.exe\u2066', 'Error: safegnp.exe'],

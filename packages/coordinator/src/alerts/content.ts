@@ -4,8 +4,8 @@ import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { charactersUpTo, type Fits, shortened } from './shortening.ts';
 
 /*
- * Renders an alert for people: title, facts and link. Each kind of channel escapes
- * these texts for its medium, and shortens them to the limits of its vendor.
+ * Renders an alert for people: title, facts and link. The code of a channel escapes these
+ * texts for its medium, and shortens them to the limits of its vendor.
  */
 
 /** One line of an alert: `Latency: 120 ms`. */
@@ -13,13 +13,13 @@ export type Fact = {
   readonly label: string;
   /** One line, not empty, of any length and without control characters. */
   readonly text: string;
-  /** Whether the text is the monitor's address. Media with formatting display it unformatted. */
+  /** Whether the text is the target of the monitor. Media with markup write it with `addressIn`. */
   readonly isAddress: boolean;
   /** Whether the fact names one monitor of a group. */
   readonly isMonitor?: boolean;
   /**
-   * Number of monitors of a group that no fact names. Only the fact that states
-   * this number has this attribute; it comes after the facts that name monitors.
+   * Number of monitors of a group that no fact names. Only the fact that states this number has this
+   * attribute. That fact directly follows the last fact that names a monitor.
    */
   readonly others?: number;
 };
@@ -30,7 +30,10 @@ export type Content = {
   readonly title: string;
   /** The most important fact comes first. */
   readonly facts: readonly Fact[];
-  /** http(s) URL of the incident's page while it is open, else of the monitor's, or of svc if the alert is not about one monitor. */
+  /**
+   * http(s) URL of the page that the alert leads to: the incident for an error or degraded status, the monitor
+   * for a recovery or a notice about a monitor, and svc itself for all other messages.
+   */
   readonly link: string;
   /** Text of a button with the link. */
   readonly linkText: string;
@@ -48,7 +51,7 @@ export function cssColor(status: AlertStatus): string {
   return `#${STATUS_COLORS[status].toString(16).padStart(6, '0')}`;
 }
 
-/** Maximum number of regions that an alert names. */
+/** Maximum number of regions that the fact `Regions` names. */
 const REGIONS_NAMED = 5;
 
 const STATUS_WORDS: Readonly<Record<AlertStatus, string>> = {
@@ -129,7 +132,10 @@ function noticeContent({
 /** Maximum number of monitors of a group that an alert names. */
 const MONITORS_NAMED = 20;
 
-/** Renders a message about many monitors: first the facts that all alerts share, then up to 20 monitors. */
+/**
+ * Renders a message about many monitors: the facts that all alerts share,
+ * up to 20 monitors, and the number of the other monitors.
+ */
 function groupContent({
   counts,
   monitors,
@@ -171,7 +177,7 @@ function lastsFacts({ reminder }: Alert): Fact[] {
   return reminder === undefined ? [] : [fact('Lasts', durationText(reminder.lastsMs))];
 }
 
-/** Facts about the failure and the latency, and about the reason why an incident was closed. */
+/** Facts about why an incident was closed, the failure, and the latency. */
 function problemFacts({ errorMessage, statusCode, latency, degradedAt, closure }: Alert): Fact[] {
   const threshold = degradedAt === undefined ? '' : ` (degraded above ${latencyText(degradedAt)})`;
   return [
@@ -256,8 +262,8 @@ const SPACES = /[\p{Cc}\s\u2028\u2029]+/gu;
 const BIDIRECTIONAL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * Returns the text on one line. Names come from users, and parts of
- * error messages come from targets, so both may contain line breaks.
+ * Returns the text on one line, without characters that change its direction. Names come from
+ * users, and parts of error messages come from targets, so both may contain such characters.
  */
 function onOneLine(text: string): string {
   return text.toWellFormed().replace(BIDIRECTIONAL, '').replace(SPACES, ' ').trim();
@@ -315,13 +321,13 @@ export function plainText({ title, facts, link }: Content): string {
   return [title, ...facts.map(plainLine), link].join('\n');
 }
 
-/** The title and the first fact, in one line. If the first fact is the monitor's address, only the title. */
+/** The title and the first fact, in one line. Only the title if there is no fact, or if the first one is the target. */
 export function summaryOf({ title, facts }: Content): string {
   const [first] = facts;
   return first === undefined || first.isAddress ? title : `${title}: ${first.text}`;
 }
 
-/** The texts of the facts, by their labels. */
+/** The texts of the facts, by their labels. Of several facts with the same label, only the last is included. */
 export function detailsOf({ facts }: Content): Record<string, string> {
   return Object.fromEntries(facts.map(({ label, text }) => [label, text]));
 }

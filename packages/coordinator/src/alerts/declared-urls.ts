@@ -17,7 +17,8 @@ export type UrlRefusal = { readonly attribute: string; readonly message: string 
 /**
  * Why svc may not post to the address in these settings; null: svc may, or the settings have no address.
  * The egress guard judges the host here only if the host is an IP address. The addresses of a host name are
- * judged when svc connects to them. The message does not repeat the declared address, which is a secret.
+ * judged when svc connects to them, unless a proxy resolves the name. The message does not repeat the declared
+ * address, which is a secret.
  */
 export function urlRefusal(
   declared: DeclaredUrl | null | undefined,

@@ -18,8 +18,8 @@ import { createManualDeliveries } from './manual-deliveries.ts';
 import { OverdueAlerts } from './overdue.ts';
 
 /*
- * The wall clock is moved by an hour while deliveries wait. The
- * move changes neither when nor how often deliveries are sent.
+ * The wall clock is moved by an hour while deliveries wait. If the deliverer is running, the move changes
+ * neither when nor how often it sends. If not, no wait becomes longer than the schedule allows.
  */
 
 const MINUTE = 60_000;
@@ -78,7 +78,10 @@ const states = async () =>
   );
 const isQuiet = () => expect.poll(() => deliverer.sending).toBe(0);
 
-/** Lets time pass until no message is in progress. */
+/**
+ * Lets time pass in steps of a second, and waits after each step until nothing
+ * is in progress. Ends earlier if {@link FAR_TOO_MANY} messages are sent.
+ */
 async function pass(ms: number): Promise<void> {
   for (let left = ms; left > 0 && sent.length < FAR_TOO_MANY; left -= 1_000) {
     await parts.clock.advanceSettling(1_000);

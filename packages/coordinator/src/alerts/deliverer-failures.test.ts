@@ -18,8 +18,8 @@ import type { Deliverer } from './deliverer.ts';
 import { storedChannels } from './stored-channels.ts';
 
 /*
- * Failures of svc itself: the database, stored settings,
- * a defect. None of these failures counts as an attempt.
+ * Failures of svc itself: the database, stored settings, a defect. None of these failures
+ * counts as an attempt to send a queued alert. The last tests are about test alerts.
  */
 
 const OK: SendResult = { outcome: 'delivered', statusCode: 200 };

@@ -105,7 +105,7 @@ test('a success makes all waiting alerts of its channel due, each once until its
   expect(sent).toHaveLength(6);
 });
 
-test('a receiver that takes alerts later holds its channel, and then first gets the alerts that it has not refused', async () => {
+test('a receiver that requests a pause gets nothing until its end, and then first the alerts that were not tried', async () => {
   const id = await channel('webhook');
   answer = () => ({ outcome: 'retry', error: 'slow down', statusCode: 429, retryAfterMs: 60_000 });
   await queue(id, 9, 'error');
@@ -204,7 +204,7 @@ test('an address counts as dead when a second answer calls it dead minutes later
   await stored(['dead']);
 });
 
-test('an incident kind gets the newest state, and no end of an incident that it does not know', async () => {
+test('an incident kind gets no older state of an incident, and no end of an incident that it does not know', async () => {
   const id = await channel('incident_a');
   answer = () => ({ ...DOWN, reason: 'unreachable' });
   await queue(id, 1, 'error');
@@ -217,7 +217,7 @@ test('an incident kind gets the newest state, and no end of an incident that it 
   expect(sent).toHaveLength(1);
 });
 
-test('an incident whose alert may have arrived without an answer is ended', async () => {
+test('the end of an incident is sent if an earlier alert may have arrived without an answer', async () => {
   const id = await channel('incident_a');
   answer = () => ({ outcome: 'retry', error: 'no answer' });
   await queue(id, 1, 'error');
@@ -315,7 +315,7 @@ test('a clock that is set forward by days does not shorten the schedule', async 
   expect(sent.at(-1)?.alert.delayedMs).toBe(9 * 15 * MINUTE);
 });
 
-/** The incident that the alerts of {@link queue} are about has a row, as it has in the service. */
+/** Inserts the row of the incident that the alerts of {@link queue} are about, as the service does. */
 async function openIncident(monitorId: number): Promise<void> {
   const { incident } = alertAbout(monitorId, 'error');
   await parts.store.transaction((tx) =>
@@ -325,7 +325,7 @@ async function openIncident(monitorId: number): Promise<void> {
   );
 }
 
-test('a notice behind an old SMS does not take its place, as the end of the incident does', async () => {
+test('an old SMS is sent even if a notice waits behind it', async () => {
   const id = await channel('sms');
   await openIncident(1);
   answer = () => DOWN;
@@ -340,7 +340,7 @@ test('a notice behind an old SMS does not take its place, as the end of the inci
   await stored(['delivered', 'delivered']);
 });
 
-test('a reminder that waited is left out when its alert is not open any more', async () => {
+test('a waiting reminder is left out if its alert is no longer open', async () => {
   const id = await channel('chat_a');
   const alert = alertAbout(1, 'error', { reminder: { number: 1, lastsMs: MINUTE } });
   await queueAlerts(parts.store, parts.clock, deliverer, [{ notificationId: id, monitorId: 1, alert }]);
@@ -348,7 +348,7 @@ test('a reminder that waited is left out when its alert is not open any more', a
   expect(sent).toEqual([]);
 });
 
-test('after a kill between a send and its record, an SMS hours later has the end of the incident', async () => {
+test('after a kill between a send and its record, the end of the incident is sent by SMS even hours later', async () => {
   const id = await channel('sms');
   await openIncident(1);
   const held = Promise.withResolvers<SendResult>();
@@ -378,7 +378,7 @@ test('the text of a failure is bounded', async () => {
   expect(row?.last_error).toMatch(/^ö{500,}…$/);
 });
 
-test('what a kind keeps of its channel is given to all later attempts, also after a restart', async () => {
+test('all later attempts get the `kept` that a kind returned for its channel, also after a restart', async () => {
   const id = await channel('webhook');
   answer = () => ({ ...OK, kept: 'moved to 7' });
   await queue(id, 1, 'error');
@@ -416,7 +416,7 @@ test('deliveries that are replayed during a stop are sent before it, or after th
   expect(sent.length).toBeLessThanOrEqual(all.length + 8);
 });
 
-/* Tests how many messages are sent to receivers that are dead, shared or slow, while many alerts wait. */
+/* Tests receivers that are dead, shared or slow, and answers that come late, while many alerts wait. */
 
 /** Creates this many webhooks at once. */
 function webhooks(count: number): Promise<number[]> {

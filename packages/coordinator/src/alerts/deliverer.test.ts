@@ -44,7 +44,8 @@ afterEach(async () => {
 });
 
 /**
- * The store with threads. Without them, SQLite's thread would wait for a database that another program holds.
+ * Opens the store with threads. Without them, SQLite would block the thread of
+ * the test while another program holds the database.
  */
 async function withThreads(): Promise<void> {
   await store.close();
@@ -52,14 +53,14 @@ async function withThreads(): Promise<void> {
   bench.use(store);
 }
 
-/** A deliverer over the real store. Its channels are found by their ids. */
+/** A deliverer over the real store. Its channels are in a map, but the store has their states. */
 class Bench {
   readonly channels = new Map<number, StoredChannel>();
   readonly attempts: FinishedAttempt[] = [];
   #waiting: { count: number; resolve: () => void }[] = [];
   deliverer = this.#create(store);
 
-  /** Another deliverer, not started, over this store. */
+  /** Replaces the deliverer by a new one over this store. The new deliverer is not started. */
   use(other: Store): void {
     this.deliverer = this.#create(other);
   }
@@ -346,7 +347,7 @@ describe('delivering', () => {
     expect(await deliveries()).toMatchObject([{ state: 'dead' }, { state: 'dead', attempts: 1 }]);
   });
 
-  test('the deliveries of a removed channel are removed too', async () => {
+  test('the deliveries of a removed channel are not sent, and do not count as waiting', async () => {
     receiver.answerWith((_request, response) => response.writeHead(500).end());
     await bench.deliverer.start();
     const channel = await bench.webhook('/a');
@@ -452,7 +453,7 @@ describe('the ledger', () => {
   });
 });
 
-test('what another coordinator has queued is found by a look, also for a channel without a queue', async () => {
+test('deliveries that another coordinator has queued are found, also for a channel without a queue', async () => {
   const [known, unknown] = [await bench.webhook('/a'), await bench.webhook('/b')];
   await bench.deliverer.start();
   await bench.queue(known, 1, 'error');

@@ -58,21 +58,20 @@ export type DelivererParts = {
 
 /** Time that {@link Deliverer.stop} waits for messages in progress, ms. */
 const STOP_GRACE_MS = 1_000;
-/**
- * Time for which a channel is paused after svc itself failed, such as by a failed read of the database, ms.
- */
+/** Time for which a channel is paused after the deliverer failed, such as by a failed read of the database, ms. */
 const TRY_AGAIN_MS = 1_000;
 /**
- * Maximum number of deliveries that one read returns for a stopped channel, whose deliveries are left out.
+ * Maximum number of deliveries that one read returns for a stopped channel. All of them are left out except
+ * replays.
  */
 const LEFT_OUT_AT_ONCE = 100;
-/** Time for which the state of a channel without deliveries is kept, ms. */
+/** Minimum time for which the state of a channel without deliveries is kept, ms. */
 const IDLE_MS = 10 * 60_000;
 
 /** An attempt that has ended and is recorded. */
 export type FinishedAttempt = EndedAttempt & {
   readonly delivery: QueuedDelivery;
-  /** When the delivery is tried again, epoch ms; null: it was delivered or given up. */
+  /** When the next attempt is due, epoch ms; null: the delivery was delivered or given up. */
   readonly nextAttemptAt: number | null;
 };
 
@@ -88,9 +87,9 @@ export type TestedDelivery = {
 };
 
 /**
- * Sends the alerts of the outbox at least once, in order per monitor and
- * channel. A channel that fails does not delay the others. After a crash
- * between a send and its record, the delivery is sent again with the same id.
+ * Sends the alerts of the outbox, in order per monitor and channel. An alert that is neither left out nor
+ * given up is delivered at least once: after a crash between a send and its record, it is sent again, with
+ * the same id. A channel that fails does not delay the others.
  *
  *     queued, changed, ──▶ read the channel's ──▶ sending ──▶ recorded ─┐
  *     a wait is over       due deliveries                               │
@@ -129,7 +128,7 @@ export class Deliverer {
    * earlier process may have sent them without recording it.
    */
   #lastIdBefore = 0;
-  /** Highest id that {@link findQueuedElsewhere} has seen. The next call looks only for higher ids. */
+  /** The next call of {@link findQueuedElsewhere} looks only for ids that are higher than this one. */
   #lastIdSeen = 0;
   #cancelSweep: () => void = () => {};
   #state: 'new' | 'loading' | 'running' | 'stopped' = 'new';
@@ -145,10 +144,7 @@ export class Deliverer {
     this.#wallOffset = clock.wall() - clock.monotonic();
   }
 
-  /**
-   * Number of running tasks: messages in progress, reads of the
-   * database, and records of deliveries that were left out.
-   */
+  /** Number of running tasks: messages in progress, and reads and writes of the database. Tests are not counted. */
   get sending(): number {
     return this.#running.size;
   }
@@ -159,8 +155,9 @@ export class Deliverer {
   }
 
   /**
-   * Time since a stored instant, ms, >= 0. A change of the wall clock between that instant
-   * and now does not change the result, if this process was running at the change.
+   * Time since a stored instant, ms, >= 0. If the wall clock was set forward by two minutes or more since that
+   * instant, while this process was running, the result is not longer for that. If the wall clock was set
+   * back, the result may be too short.
    *
    * @param at epoch ms
    */
@@ -190,7 +187,7 @@ export class Deliverer {
   }
 
   /**
-   * Waits 1 s for messages in progress, and then aborts them.
+   * Waits 1 s at most for messages in progress, and then aborts them.
    * A delivery whose attempt was not recorded stays pending.
    */
   async stop(): Promise<void> {
@@ -211,8 +208,8 @@ export class Deliverer {
   }
 
   /**
-   * Sends deliveries that other coordinators have queued: mails that visitors
-   * of status pages requested there. One call finds at most 1,000 deliveries.
+   * Sends deliveries that other coordinators have queued: alerts of the shards that they lead, and mails of
+   * status pages. One call finds at most 1,000 deliveries.
    *
    * @throws StoreError
    */
@@ -233,15 +230,15 @@ export class Deliverer {
     if (queue !== undefined) this.#resume(queue);
   }
 
-  /** Call this after the channel was removed. The deliverer sends nothing more to the channel. */
+  /** Call this after the channel was removed. The deliverer begins no further message to the channel. */
   channelRemoved(notificationId: number): void {
     const queue = this.#queues.get(notificationId);
     if (queue !== undefined) this.#dropQueue(queue);
   }
 
   /**
-   * Calls a listener for each attempt, after the commit of the
-   * attempt's record. Returns a function that unregisters the listener.
+   * Registers a listener. It is called for each delivery of each attempt, after the commit of the attempt's
+   * record. It is not called for tests. Returns a function that unregisters the listener.
    */
   onRecorded(listener: (attempt: FinishedAttempt) => void): () => void {
     this.#listeners.add(listener);
@@ -305,7 +302,7 @@ export class Deliverer {
     this.#queues.delete(queue.notificationId);
   }
 
-  /** Drops the state of idle channels. */
+  /** Compares the clocks, and drops the state of idle channels. */
   #sweep(): void {
     this.#compareClocks();
     const until = this.#parts.clock.monotonic() - IDLE_MS;
@@ -348,7 +345,10 @@ export class Deliverer {
     else this.#readDue(queue);
   }
 
-  /** Reads the channel's due deliveries, and begins as many of them as the limits allow. */
+  /**
+   * Reads the channel's due deliveries, and begins as many of them as the limits allow. If no
+   * message may begin now, the read follows later. If the channel is unknown, it is looked up first.
+   */
   #readDue(queue: ChannelQueue): void {
     const { found } = queue;
     queue.cancelTimer();
@@ -374,7 +374,7 @@ export class Deliverer {
     this.#run(found === null ? this.#lookUpChannel(queue) : this.#readNext(queue, found));
   }
 
-  /** Looks the channel up in the database, before its first message and after each change. */
+  /** Looks the channel up in the database, before the first read of its deliveries and after each change. */
   async #lookUpChannel(queue: ChannelQueue): Promise<void> {
     const { notificationId, generation } = queue;
     try {
@@ -414,9 +414,7 @@ export class Deliverer {
     this.#readStarved();
   }
 
-  /**
-   * Pauses the channel for one second after a failure of svc itself, such as a failed read of the database.
-   */
+  /** Counts a failure of the deliverer, such as a failed read of the database, and pauses the channel for 1 s. */
   #pause(queue: ChannelQueue): void {
     this.counters.failures.own += 1;
     queue.pausedUntil = this.#parts.clock.monotonic() + TRY_AGAIN_MS;
@@ -439,8 +437,8 @@ export class Deliverer {
   }
 
   /**
-   * Called when a place becomes free. Reads the channels that
-   * found no free place, in the order in which they came.
+   * Called when a place becomes free. Reads the channels that wait for a place and
+   * may take one now, in the order in which they came.
    */
   #readStarved(): void {
     for (const queue of this.#starved) {
@@ -460,7 +458,10 @@ export class Deliverer {
     for (const delivery of deliveries) if (!this.#beginOne(queue, found, delivery)) return;
   }
 
-  /** Begins one delivery, or leaves it out. Returns whether the next delivery may begin too. */
+  /**
+   * Begins one delivery, or leaves it out. Returns false when the delivery has to
+   * wait, or when no other message may begin beside its message.
+   */
   #beginOne(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery): boolean {
     if (delivery.dueAt > this.#now()) {
       this.#readDueAt(queue, delivery.dueAt);
@@ -540,9 +541,10 @@ export class Deliverer {
   }
 
   /**
-   * Returns the delivery with all others of its group that are not being sent, at most 1,000, in the
-   * order of their ids. A group whose message may have arrived is sent again with the same members
-   * and id. A receiver may drop the repetition because of its id, and an added alert would be lost.
+   * Returns the delivery with the others of its group that are not being sent, at most 1,000 in all, in the
+   * order of their ids. Returns only the delivery if the turn is `grouped-if-many` and they are not many. No
+   * alert is added to a group whose message may have arrived: the receiver may drop the repetition because of
+   * its id, and an added alert would be lost.
    *
    * @throws StoreError
    */

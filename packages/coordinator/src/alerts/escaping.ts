@@ -1,6 +1,6 @@
 /**
- * Escapes the three characters that begin markup, in the subsets of HTML that vendors take
- * and in Slack's format. The result is for text between tags, not for values of attributes.
+ * Escapes the three characters of markup, for the subsets of HTML that vendors take and for Slack's format. The
+ * result is for text between tags. In the value of an attribute, the text must have no quotation mark.
  */
 export function escapedMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
@@ -15,8 +15,8 @@ export function linesAsHtml(text: string): string {
 }
 
 /**
- * A word joiner (U+2060). It has no width, and prevents a line break. A channel's code puts it
- * after a character that begins a mention. So a monitor's name notifies nobody, and looks the same.
+ * A word joiner (U+2060). It has no width, and prevents a line break. A channel's code puts it after a
+ * character that begins a mention. So a monitor's name cannot notify people, and looks the same.
  */
 export const INVISIBLE = '\u2060';
 
@@ -25,8 +25,8 @@ export type TextForms = {
   /** Writes the text between addresses. */
   readonly text: (text: string) => string;
   /**
-   * Writes an address as a link. In `target`, the address has
-   * no unescaped white space, quotation marks, `<` or `>`.
+   * Writes an address as a link. `target` is the address without
+   * unescaped white space, double quotation marks, `<` and `>`.
    */
   readonly link: (address: string, target: string) => string;
   /**

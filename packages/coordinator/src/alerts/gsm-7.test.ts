@@ -3,9 +3,13 @@ import { expect, test } from 'vitest';
 import { inGsm7, losesLetters, septets } from './gsm-7.ts';
 
 test.each([
-  ['what the alphabet has stays', 'Größe: 5 € @ [x] Ñandú_', 'Größe: 5 € @ [x] Ñandu_'],
+  [
+    'characters of the alphabet stay, and ú is not one of them',
+    'Größe: 5 € @ [x] Ñandú_',
+    'Größe: 5 € @ [x] Ñandu_',
+  ],
   ['letters lose marks that it does not have', 'ŝčřžý Łódź', 'scrzy Lodz'],
-  ['marks of their own are put together first', 'u\u0308', 'ü'],
+  ['a letter and a separate mark are combined first', 'u\u0308', 'ü'],
   ['typography becomes plain', '“a” – ‘b’…', '"a" - \'b\'...'],
   ['ligatures are spelled out', 'ﬁn ½', 'fin 1/2'],
   ['other scripts become question marks', '監視 Ж', '?? ?'],

@@ -12,8 +12,8 @@ const ONE: ReadonlySet<string> = new Set(BASIC);
 const TWO: ReadonlySet<string> = new Set(EXTENDED);
 
 /**
- * Replacements for common characters that GSM-7 does not have. Any
- * other such character loses its marks, or becomes a question mark.
+ * Replacements for common characters that GSM-7 does not have. Any other such
+ * character is replaced by its parts (NFKD) that GSM-7 has, or by a question mark.
  */
 const INSTEAD: Readonly<Record<string, string>> = {
   '…': '...',
@@ -44,7 +44,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
 /** Characters that modify the character before them, or are invisible. They are left out. */
 const ATTACHED = /[\p{Mark}\p{Cf}\p{Emoji_Modifier}]/u;
 
-/** Returns the text in GSM-7. A character that GSM-7 cannot represent becomes one question mark. */
+/** Returns the text in GSM-7. A character becomes one question mark if GSM-7 can represent none of its parts. */
 export function inGsm7(text: string): string {
   let result = '';
   for (const character of text.normalize('NFC')) result += formOf(character);
@@ -70,8 +70,8 @@ function knownForm(character: string): string | null {
 }
 
 /**
- * Whether GSM-7 cannot represent a letter or a digit of the text.
- * Without such a character, a name would become unreadable.
+ * Whether GSM-7 cannot represent a letter or a digit of the text. With question
+ * marks in place of such characters, a name would be unreadable.
  */
 export function losesLetters(text: string): boolean {
   return [...text.normalize('NFC')].some(

@@ -74,7 +74,7 @@ const states = async () => {
   return rows.map(({ state }) => state);
 };
 
-test('at the close, a step that cannot be written does not keep others from being written', async () => {
+test('at the close, a step that cannot be written does not prevent the others from being written', async () => {
   await queued(4);
   // The database already has the first attempt of this delivery.
   await parts.store.transaction((tx) =>

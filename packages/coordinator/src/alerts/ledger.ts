@@ -35,7 +35,7 @@ import { type NoticeParts, queueNotice } from './notices.ts';
  */
 const STEPS_PER_TRANSACTION = 100;
 const WRITE_AGAIN_MS = 1_000;
-/** Maximum time that {@link Ledger.close} waits for the disk, ms. */
+/** Maximum time that {@link Ledger.close} waits for the database, ms. */
 const CLOSE_WITHIN_MS = 5_000;
 
 type TestDelivery = Parameters<typeof rowOf>[1];
@@ -55,7 +55,8 @@ export type LedgerParts = {
 /**
  * Reads the outbox, and records the steps of deliveries. Steps that are added during a write are written
  * together in the next transaction, at most 100. A failed write is repeated until it succeeds or the
- * ledger is closed: an unrecorded delivery would be sent twice, and delays the deliveries behind it.
+ * ledger is closed: an unrecorded delivery would be sent again after a restart, and delays the
+ * deliveries behind it.
  */
 export class Ledger {
   readonly #parts: LedgerParts;
@@ -106,8 +107,9 @@ export class Ledger {
   }
 
   /**
-   * Records that these deliveries are sent in one message. If the process is killed between
-   * the send and its record, the next process sends the same message again, with the same id.
+   * Records that these deliveries are sent in one message. If the process is killed between the
+   * send and its record, the next process sends a message for the same deliveries again. The
+   * message has the same id, unless one of the deliveries is left out by then.
    *
    * @throws StoreError
    */
@@ -116,7 +118,8 @@ export class Ledger {
   }
 
   /**
-   * Records a step. `settled` is called after the commit. It is never called if the ledger is closed before.
+   * Records a step. `settled` is called after the commit. It is never called if the ledger is closed and its
+   * last try to write the step fails.
    */
   recordStep(step: DeliveryStep, settled: () => void): void {
     this.#waiting.push({ step, settled });
@@ -145,8 +148,8 @@ export class Ledger {
   }
 
   /**
-   * Tries to write the waiting steps once more, for 5 s at most, because the disk may
-   * stall. A delivery whose step is not written is sent again after the next start.
+   * Waits while the waiting steps are tried once more, for 5 s at most, because the database may not
+   * answer. A delivery whose step is not written is sent again after the next start.
    */
   async close(): Promise<void> {
     const { clock, log } = this.#parts;
@@ -176,10 +179,10 @@ export class Ledger {
       } catch (error) {
         log.error({ error, steps: batch.length }, 'recording deliveries failed: svc tries again');
         this.#perTransaction = 1;
-        // When the ledger is closed, each step is tried once more in a transaction of its own.
+        // After the ledger was closed, a step that fails in a transaction of its own is not tried again.
         if (this.#closing.signal.aborted && batch.length === 1) continue;
-        // The steps go to the end of the queue, and are then
-        // tried one by one: a bad step must not delay the others.
+        // The steps go to the end of the queue, and the next transaction has only
+        // one step: a bad step must not delay the others.
         this.#waiting.push(...batch);
         await pause(clock, WRITE_AGAIN_MS, this.#closing.signal);
       }
@@ -189,9 +192,7 @@ export class Ledger {
     this.#writing = null;
   }
 
-  /**
-   * Queues a message about each channel that this transaction stops, for the other channels of its workspace.
-   */
+  /** Queues a message about each channel that this transaction stops, for other channels of its workspace. */
   async #queueStopNotices(tx: Transaction, stopped: readonly StoppedChannel[]): Promise<void> {
     const { clock, log } = this.#parts;
     const at = clock.wall();

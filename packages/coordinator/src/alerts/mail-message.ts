@@ -6,8 +6,8 @@ import { addressIn, escapedMarkup, HTML, INVISIBLE, inForms, linesAsHtml } from 
 import { charactersUpTo, shortened } from './shortening.ts';
 
 /*
- * Renders mails as text and as HTML. A mail program loads nothing from elsewhere to show such
- * a mail. Many mail programs ignore style sheets, so the HTML has only the attribute `style`.
+ * Renders mails as text and as HTML. A mail program loads nothing from elsewhere to show such a mail. Many
+ * mail programs ignore style sheets, so all styles are in attributes.
  */
 
 export type MailAddress = {
@@ -19,9 +19,7 @@ export type MailAddress = {
 export type MailEnvelope = {
   readonly from: MailAddress;
   readonly to: string;
-  /**
-   * Id of the delivery. It is the same for every attempt, so that a repeated mail has the same `Message-ID`.
-   */
+  /** Id of the message (`SendContext.deliveryId`). A repeated mail has the same id, and so the same `Message-ID`. */
   readonly deliveryId: string;
   /** Start of the attempt, epoch ms. */
   readonly sentAt: number;
@@ -51,9 +49,9 @@ export type AlertMailHeaders = MailEnvelope & {
 /**
  * Renders the mail of an alert.
  *
- * All mails of an incident refer to the same id, which no mail has. So they form a thread
- * even if some of them do not arrive. The subject of an alert about one monitor begins
- * with the status, because a recovery must not read as a failure in a list of mails.
+ * All mails with the same `incident` refer to the same id, which no mail has. So they form a thread even if
+ * some of them do not arrive. The subject of an alert about the status of one monitor begins with the status,
+ * because a recovery must not read as a failure in a list of mails.
  *
  * @returns the message of RFC 5322
  */
@@ -93,9 +91,9 @@ function alertHtml({ status, title, facts, link }: Content): string {
 /**
  * Renders a mail of a status page to a visitor.
  *
- * A mail with `unsubscribe` has headers for unsubscribing with one click (RFC 8058). The RFC requires
- * HTTPS. If the URL in `unsubscribe` is plain HTTP, the mail has only the header `List-Unsubscribe`, with
- * the address of a page. Opening that page changes nothing: the visitor unsubscribes by the page's button.
+ * A mail with `unsubscribe` has the header `List-Unsubscribe`, with the address of a page. Opening that page
+ * changes nothing: the visitor unsubscribes by the page's button. If the address is HTTPS, the mail also has
+ * the header `List-Unsubscribe-Post`, by which mail programs unsubscribe with one click (RFC 8058).
  *
  * @param link the URL that the mail's button opens
  */

@@ -15,9 +15,9 @@ const REPLAYED_AT_ONCE = 200;
 /** Deliveries that users start: replays and tests. */
 export interface ManualDeliveries {
   /**
-   * Queues a dead delivery again, with the same id for the receiver and a new schedule of
-   * 24 h. The delivery is sent before younger deliveries of its monitor and channel, and
-   * even if the channel is stopped. If it is delivered, a stopped channel starts again.
+   * Queues a dead delivery again, with the same uid and a new schedule of 24 h. It is sent in a message of its
+   * own, before younger deliveries of its monitor and channel that still wait, and even if the channel is
+   * stopped. If it is delivered, a stopped channel starts again.
    *
    * @returns `not-dead` or `not-found` if there is no such dead delivery
    */

@@ -16,7 +16,7 @@ import { newState } from '../verdict/state.ts';
 import { contentOf, plainText } from './content.ts';
 import { MonitorNotices } from './monitor-notices.ts';
 
-/* Notices over the real recorder and a real database, on a clock that stands still. */
+/* Tests notices with the real recorder and a real database, on a fake clock. */
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const MINUTE = 60_000;
@@ -30,9 +30,9 @@ const PAGER = 13;
 
 let it: Recording;
 let notices: MonitorNotices;
-/** What happens to the next transactions of the watch: its answer, or the whole transaction, is lost. */
+/** What is lost of each of the next transactions of the notices: its answer, or the whole transaction. */
 let lost: Loss[];
-/** How often the store was asked whether most monitors of a workspace have no data. */
+/** Number of queries whether most monitors of a workspace have no data. */
 let asked: number;
 
 beforeEach(opened);
@@ -77,7 +77,7 @@ function watch(): void {
   notices.start();
 }
 
-/** Counts the statements in SQL of the watch: they ask about workspaces. */
+/** Counts the queries in raw SQL. The notices have only one such query: whether a workspace is silent. */
 function counted(store: Store): Store {
   const work = store.work.withPlugin({
     transformQuery({ node }) {
@@ -89,7 +89,7 @@ function counted(store: Store): Store {
   return { ...lossyStore(store, () => lost.shift()), work };
 }
 
-/** Ends without stopping anything in order, and starts again from the database. */
+/** Simulates a kill: uncommitted data is lost, and new parts start from the database. */
 async function kill(): Promise<void> {
   await notices.stop();
   await it.restart();
@@ -98,7 +98,7 @@ async function kill(): Promise<void> {
   watch();
 }
 
-/** Lets all monitors report these outcomes for so many periods; a region without an outcome is silent. */
+/** Lets these monitors report these outcomes for this number of periods. A region without an outcome is silent. */
 async function periods(count: number, outcomes: Partial<Record<Region, Outcome>>, ids = [1]): Promise<void> {
   for (let period = 0; period < count; period += 1) {
     for (const id of ids) {
@@ -125,13 +125,13 @@ async function deliveries(): Promise<Row[]> {
   return rows.map((row) => ({ ...row, alert: alertSchema.parse(JSON.parse(row.alert)) }));
 }
 
-/** What a channel was told, in its order. */
+/** The titles of the notices, and the statuses of the alerts, that were queued for a channel, in their order. */
 async function told(channel = MAIL): Promise<string[]> {
   const of = (await deliveries()).filter((each) => each.channel === channel);
   return of.map(({ alert }) => alert.notice?.title ?? alert.status);
 }
 
-/** Monitor 1 is checked from five regions. */
+/** Declares monitor 1 with five regions. */
 async function fiveRegions(): Promise<void> {
   const regions: Region[] = [...THREE, 'hosta-ams', 'hosta-arn'];
   for (const region of regions) it.presence.had.add(region);
@@ -147,7 +147,7 @@ const FAILS = `Region ${A} fails: Shop 1`;
 const WORKS = `Region ${A} works again: Shop 1`;
 
 describe('a region that fails alone', () => {
-  test('is told after half an hour, to people only, and again when it is over', async () => {
+  test('causes a notice after half an hour, to people only, and another one when it works again', async () => {
     await periods(1, ALL);
     await periods(5, ALONE);
     expect(await told()).toEqual([]);
@@ -186,7 +186,7 @@ describe('a region that fails alone', () => {
     expect(first?.alert.since).toBeLessThanOrEqual(since);
   });
 
-  test('the incident speaks when others fail too: no end is told, and the half hour begins again', async () => {
+  test('if others fail too, the notice ends without a message, and the half hour begins again', async () => {
     await periods(1, ALL);
     await periods(7, ALONE);
     await periods(1, DOWN);
@@ -196,7 +196,7 @@ describe('a region that fails alone', () => {
     expect(await told()).toEqual([FAILS, 'error', 'recovered', FAILS]);
   });
 
-  test('a region that does not report any more ends nothing, and one without agents for a day is forgotten', async () => {
+  test('a notice does not end when its region stops to report, but when the region has had no agent for a day', async () => {
     await periods(1, ALL);
     await periods(7, ALONE);
     await periods(6, { [B]: 'passed', [C]: 'passed' });
@@ -208,7 +208,7 @@ describe('a region that fails alone', () => {
     expect(await told()).toEqual([FAILS]);
   });
 
-  test('two of five regions are each told; a majority that fails apart, and a monitor of one region, are not', async () => {
+  test('each of two failing regions among five causes a notice; the only region of a monitor causes none', async () => {
     await fiveRegions();
     await declare(2, { regions: [A], confirmAfter: 10 });
     await it.link(2, MAIL, 'email');
@@ -223,7 +223,7 @@ describe('a region that fails alone', () => {
     expect(it.status(2)).toBe('active');
   });
 
-  test('in maintenance nothing begins and nothing is over: both are told at its end', async () => {
+  test('in maintenance no notice begins and none ends: the messages come at the end of the window', async () => {
     await periods(1, ALL);
     const window = await it.window([1], it.clock.wall(), it.clock.wall() + 100 * PERIOD);
     await periods(8, ALONE);
@@ -249,7 +249,7 @@ describe('a region that fails alone', () => {
     expect(await told()).toEqual([FAILS]);
   });
 
-  test('a pause, a removed region and a removed monitor end a notice without a word', async () => {
+  test('a pause, a removed region and a removed monitor end a notice without a message', async () => {
     await declare(2);
     await declare(3);
     await it.link(2, MAIL, 'email');
@@ -265,7 +265,7 @@ describe('a region that fails alone', () => {
     expect(await told()).toHaveLength(3);
   });
 
-  test('the end is told to those channels that were told, and that are the same receivers', async () => {
+  test('only channels that got the beginning, and were not unlinked since, get the end', async () => {
     await periods(1, ALL);
     await periods(7, ALONE);
     await it.channel(14, 'sms', [1]);
@@ -299,7 +299,7 @@ describe('a region that fails alone', () => {
     expect(await told(CHAT)).toEqual([FAILS, WORKS]);
   });
 
-  test('2,500 monitors that one region cannot reach are told of in one look', async () => {
+  test('notices about 2,500 monitors that one region cannot reach begin together', async () => {
     const ids = Array.from({ length: 2_500 }, (_, index) => index + 2);
     await it.store.transaction(async (tx) => {
       await tx.runEach(
@@ -331,7 +331,7 @@ describe('a region that fails alone', () => {
     expect(await open()).toHaveLength(2_500);
   });
 
-  test('a database that has lost its last commits tells under the same ids', async () => {
+  test('after a loss of the last commits, the messages are queued again with the same ids', async () => {
     const uids = () => it.rows<{ uid: string }>('SELECT uid FROM deliveries ORDER BY id');
     await periods(1, ALL);
     await periods(5, ALONE);
@@ -353,16 +353,16 @@ describe('missing data', () => {
   const NO_DATA = 'No data: Shop 1';
   const BACK = 'Data is back: Shop 1';
 
-  /** Two further monitors, which have data all the time. */
+  /** Declares two further monitors. */
   beforeEach(async () => {
     await declare(2);
     await declare(3);
   });
 
-  /** Monitor 1 is silent for so many periods. */
+  /** Lets monitor 1 be silent for this number of periods, while the others have data. */
   const silent = (count: number) => periods(count, ALL, [2, 3]);
 
-  test('is told once after three periods of `unknown`, and again when data is back', async () => {
+  test('causes one notice after three periods of `unknown`, and another one when data is back', async () => {
     await periods(2, ALL, [1, 2, 3]);
     await silent(3);
     expect(it.status(1)).toBe('unknown');
@@ -405,7 +405,7 @@ describe('missing data', () => {
     ]);
   });
 
-  test('a channel with `notify_unknown: false` is not told, and is told of a region', async () => {
+  test('a channel with `notify_unknown: false` gets no notices about missing data, but those about regions', async () => {
     await it.write('UPDATE notifications SET notify_unknown = 0 WHERE id = ?', MAIL);
     await periods(2, ALL, [1, 2, 3]);
     await silent(8);
@@ -414,23 +414,23 @@ describe('missing data', () => {
     expect(await told()).toEqual([FAILS]);
   });
 
-  test('where most monitors are silent at once, nobody is told, nor before each had time for new data', async () => {
+  test('no notice begins while most monitors are silent, and before each had time for new data', async () => {
     await periods(2, ALL, [1, 2, 3]);
     await periods(20, ALL, [3]);
     expect(await told()).toEqual([]);
-    // The second has data at once, the first a little later, as a monitor with a longer period.
+    // Monitor 2 has data at once. Monitor 1 has data one period later, as if its period were longer.
     await periods(1, ALL, [2, 3]);
     await periods(1, ALL, [1, 2, 3]);
     expect(await told()).toEqual([]);
     await periods(20, ALL, [3]);
-    // It stays silent when the others are back.
+    // Monitor 1 stays silent when monitor 2 has data again.
     await silent(2);
     expect(await told()).toEqual([]);
     await silent(3);
     expect(await told()).toEqual([NO_DATA]);
   });
 
-  test('a coordinator that was away tells nobody of it', async () => {
+  test('the time in which no coordinator ran causes no notice', async () => {
     await periods(2, ALL, [1, 2, 3]);
     await notices.stop();
     it.clock.advance(100 * PERIOD);
@@ -455,7 +455,7 @@ describe('missing data', () => {
     expect(await told()).toEqual([NO_DATA, BACK]);
   });
 
-  test('the time in which a monitor was paused does not count; a monitor without any data yet is told of', async () => {
+  test('the time of a pause does not count; a monitor that never had data causes a notice too', async () => {
     await periods(1, ALL, [1, 2, 3]);
     await declare(1, { active: false });
     await silent(20);
@@ -473,12 +473,12 @@ describe('missing data', () => {
   });
 });
 
-/* Random courses of three regions, with kills and lost transactions, judged by what the notices promise. */
+/* Tests random courses of three regions, with kills and lost transactions, against a model of the notices. */
 
 const OUTCOMES = ['passed', 'degraded', 'failed', 'silent'] as const;
 type Reported = (typeof OUTCOMES)[number];
 type Step = {
-  /** For how many periods the regions go on like this. */
+  /** Number of periods in which the regions report these outcomes. */
   readonly periods: number;
   readonly of: readonly [Reported, Reported, Reported];
   readonly event: 'nothing' | 'kill' | 'lost' | 'unanswered' | 'mute' | 'unmute' | 'pause' | 'resume';
@@ -498,12 +498,12 @@ const step: fc.Arbitrary<Step> = fc.record({
   ),
 });
 
-/** What has been seen of a region: its newest slots, epoch ms; 0: none. */
+/** The reports of a region. Instants are slots, epoch ms; 0: there is no such slot. */
 type Seen = { last: Reported; lastAt: number; failedSince: number; notFailedAt: number };
 
 /**
- * The promises about regions of one monitor, in words of what is reported and which status it has. It knows neither votes nor
- * the code of notices.
+ * A model of the notices about regions of one monitor. It uses only the reports of the
+ * regions and the status of the monitor. It uses neither votes nor the code of notices.
  */
 class Promises {
   readonly #seen = new Map<Region, Seen>();
@@ -514,14 +514,14 @@ class Promises {
     if (outcome === 'silent') return;
     const before = this.#seen.get(region) ?? { last: outcome, lastAt: 0, failedSince: 0, notFailedAt: 0 };
     const isFailure = outcome === 'failed';
-    // A region that was silent for so long has not failed meanwhile.
+    // A failure after three silent periods counts as a new one.
     const goesOn = before.failedSince > 0 && at - before.lastAt < 3 * PERIOD;
     const failedSince = !isFailure ? 0 : goesOn ? before.failedSince : at;
     const notFailedAt = isFailure ? before.notFailedAt : at;
     this.#seen.set(region, { last: outcome, lastAt: at, failedSince, notFailedAt });
   }
 
-  /** The notices of regions that are open now must follow from what was seen. */
+  /** Checks that the notices about regions that are open now follow from the reports. */
   judge(open: ReadonlySet<Region>, status: string, since: number, now: number, isHeld: boolean): void {
     const fresh = [...this.#seen].filter(([, { lastAt }]) => now - lastAt < 3 * PERIOD);
     const failing = fresh.filter(([, { last }]) => last === 'failed').length;
@@ -555,7 +555,7 @@ class Promises {
     for (const region of open) this.#open.add(region);
   }
 
-  /** The monitor was paused: all notices end without a word. */
+  /** Notes that the monitor was paused. All its notices end without a message. */
   paused(): void {
     this.#open.clear();
     this.#seen.clear();
@@ -620,14 +620,14 @@ test('in any course of events, each notice begins once, when it is due, and ends
 const silences = fc.array(
   fc.record({
     periods: fc.integer({ min: 1, max: 9 }),
-    // More often than not, the second and the third monitor have data.
+    // The second and the third monitor each have data in three of four steps.
     silent: fc.tuple(fc.boolean(), fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 3 })),
     event: fc.constantFrom('nothing', 'nothing', 'kill', 'lost', 'unanswered'),
   }),
   { minLength: 3, maxLength: 8 },
 );
 
-test('in any course of silences, missing data is told once, when it is due, and its end once', async () => {
+test('in any course of silences, missing data causes one notice, when it is due, and one at its end', async () => {
   await fc.assert(
     fc
       .asyncProperty(silences, async (steps) => {
@@ -638,7 +638,7 @@ test('in any course of silences, missing data is told once, when it is due, and 
         }
         const expected: string[] = [];
         const open = new Set<number>();
-        /** When svc itself, or most monitors, last had no data. */
+        /** When svc was last down, or most monitors last had no data. */
         let troubleAt = it.clock.wall();
         await periods(1, ALL, ids);
         for (const { periods: count, silent, event } of steps) {

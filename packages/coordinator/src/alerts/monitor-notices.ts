@@ -35,8 +35,8 @@ const LOOK_EVERY_MS = 10_000;
 /** Maximum number of notices that one transaction begins or ends. */
 const NOTICES_PER_TRANSACTION = 100;
 /**
- * Maximum number of changes that one walk over the states finds. Making the messages of so many takes some 10 ms. Another
- * walk follows at once.
+ * Number of changes after which a walk over the states ends. Making the messages of so many changes takes some
+ * 10 ms. If any of them was stored, another walk follows at once.
  */
 const NOTICES_PER_WALK = 1_000;
 
@@ -59,7 +59,7 @@ export type MonitorNoticesParts = {
   readonly onQueued: (queued: NewlyQueued) => void;
 };
 
-/** A notice that begins, with the status on which it rests. */
+/** A notice that begins, with the monitor's status from which it follows. */
 type Beginning = {
   readonly is: 'begun';
   readonly notice: Omit<StoredNotice, 'told'>;
@@ -75,14 +75,15 @@ type Ending = { readonly is: 'ended'; readonly notice: StoredNotice; readonly al
 type DueChange = Beginning | Ending;
 
 /**
- * Tells people about monitors of one shard where no alert does: a region that fails alone, or missing data
- * (`verdict/monitor-notices.ts`). A look compares the states in memory with the notices that have begun.
+ * Sends people notices about monitors of one shard: a region fails alone, or data is missing
+ * (`verdict/monitor-notices.ts`). Alerts announce neither. Every 10 s, the states in memory are compared with
+ * the notices that have begun.
  *
  *     states in memory ──▶ changes of notices ──▶ one transaction: rows of the notices, and their deliveries
  *
  * A notice is stored in the transaction that queues its messages, so a kill of svc neither loses nor doubles
- * a message. The stored states tell since when a region fails or data is missing, so the next leader of the
- * shard goes on counting.
+ * a message. The stored states contain since when a region fails or data is missing, so the next leader of
+ * the shard continues the count.
  */
 export class MonitorNotices {
   readonly #parts: MonitorNoticesParts;
@@ -114,7 +115,7 @@ export class MonitorNotices {
     await this.#looking;
   }
 
-  /** Resolves when the look in progress has stored its changes. */
+  /** Resolves when the comparison in progress has ended. */
   async looked(): Promise<void> {
     await this.#looking;
   }
@@ -152,8 +153,8 @@ export class MonitorNotices {
   }
 
   /**
-   * Notes the workspaces most of whose monitors have no data now. The store is asked
-   * only about workspaces with a monitor that has none, and about which nobody was told.
+   * Notes the workspaces in which most monitors have no data now. The store is queried only for workspaces with
+   * an active monitor that has no data, and about whose missing data no notice has begun.
    */
   async #findSilence(open: ReadonlyMap<number, readonly StoredNotice[]>): Promise<void> {
     const { store, states, monitors, slotClock } = this.#parts;
@@ -217,7 +218,7 @@ export class MonitorNotices {
     return { is, notice: stored, alert, status, statusSince };
   }
 
-  /** Returns how many of the changes are stored. The others do not hold any more. */
+  /** Returns how many of the changes are stored. The others no longer apply, or were stored before. */
   async #storeChanges(tx: Transaction, due: readonly DueChange[]): Promise<number> {
     const { secrets, onQueued } = this.#parts;
     const monitorIds = [...new Set(due.map(({ notice }) => notice.monitorId))];
@@ -266,7 +267,7 @@ export class MonitorNotices {
 
 type Receivers = ReadonlyMap<number, readonly NoticeReceiver[]>;
 
-/** The channels that are told that a notice has begun. */
+/** The channels that get the message that a notice has begun. */
 function toldOf({ notice: { monitorId, region } }: Beginning, receivers: Receivers): Told {
   return (receivers.get(monitorId) ?? [])
     .filter(({ hearsOfNoData }) => region !== null || hearsOfNoData)
@@ -274,8 +275,8 @@ function toldOf({ notice: { monitorId, region } }: Beginning, receivers: Receive
 }
 
 /**
- * Leaves out the channels that were unlinked after the beginning of
- * the notice was sent to them, or that have another receiver now.
+ * Leaves out the channels that were unlinked after the message about the beginning
+ * of the notice was queued for them, or whose kind was changed since.
  */
 function stillLinked({ notice, alert }: Ending, receivers: Receivers): Pick<Ending, 'notice' | 'alert'> {
   const present = receivers.get(notice.monitorId) ?? [];

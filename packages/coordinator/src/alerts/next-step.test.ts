@@ -131,7 +131,7 @@ describe('the step after an attempt', () => {
   });
 
   const results = fc.constantFrom(DELIVERED, DOWN, SLOW, BAD, GONE, OWN);
-  test('every answer leaves the delivery pending with a later attempt within a day, or over without one', () => {
+  test('after any result, the delivery is either pending with an attempt within 75 minutes, or over', () => {
     fc.assert(
       fc.property(
         results,
@@ -179,10 +179,10 @@ describe('whether the channel knows the incident', () => {
   test.each<[string, SendResult, object, object | null]>([
     ['delivered, with a thread', { ...DELIVERED, thread: 't' }, {}, { incident, thread: 't' }],
     ['delivered', DELIVERED, {}, { incident, thread: null }],
-    ['perhaps, where nobody answered', unanswered, {}, { incident, thread: null }],
-    ['as before, where it was told before', unanswered, { isAnnounced: true }, null],
-    ['nothing, where it was refused', DOWN, {}, null],
-    ['nothing, where svc cannot read the alert', DELIVERED, { alert: null }, null],
+    ['perhaps, if no answer came', unanswered, {}, { incident, thread: null }],
+    ['as before, if an alert was announced before', unanswered, { isAnnounced: true }, null],
+    ['not by this attempt, if it was refused', DOWN, {}, null],
+    ['nothing, if svc cannot read the alert', DELIVERED, { alert: null }, null],
   ])('%s', (_name, result, changes, announced) => {
     expect(step(result, changes).announced).toEqual(announced);
   });
@@ -191,7 +191,7 @@ describe('whether the channel knows the incident', () => {
     ['unanswered and tried again', unanswered, 0, true],
     ['unanswered and given up', unanswered, DAY, false],
     ['refused and tried again', DOWN, 0, false],
-  ])('a group stays together only where it may have arrived: %s', (_name, result, ageMs, isKept) => {
+  ])('a group stays together only if it may have arrived: %s', (_name, result, ageMs, isKept) => {
     expect(step(result, {}, { ageMs }).isGroupKept).toBe(isKept);
   });
 });
@@ -214,14 +214,14 @@ describe('a delivery that is left out', () => {
 
   test.each([
     ['nothing, as a rule', leftOut({}), null],
-    ['nothing that svc does not know', leftOut({ hasNewerOfIncident: true }, { facts: null }), null],
-    ['all of a channel that is stopped', leftOut({}, { stoppedFor: 'gone' }), 'dead'],
-    ['but what people asked for', leftOut({ replayedAt: NOW }, { stoppedFor: 'gone' }), null],
+    ['nothing, if the kind is unknown', leftOut({ hasNewerOfIncident: true }, { facts: null }), null],
+    ['any alert to a stopped channel', leftOut({}, { stoppedFor: 'gone' }), 'dead'],
+    ['but no replay to a stopped channel', leftOut({ replayedAt: NOW }, { stoppedFor: 'gone' }), null],
     ['an older state of an incident', leftOut({ hasNewerOfIncident: true }), 'superseded'],
-    ['but not where each is told', leftOut({ hasNewerOfIncident: true }, { facts: DROPPING }), null],
-    ['what is old', leftOut({ hasNewer: true }, { facts: DROPPING }, { ageMs: 61 * MINUTE }), 'superseded'],
-    ['the end of what was not told', leftOut({ alert: RECOVERED }), 'superseded'],
-    ['but not the end of what was', leftOut({ alert: RECOVERED, isAnnounced: true }), null],
+    ['but not if the kind gets each', leftOut({ hasNewerOfIncident: true }, { facts: DROPPING }), null],
+    ['an old alert', leftOut({ hasNewer: true }, { facts: DROPPING }, { ageMs: 61 * MINUTE }), 'superseded'],
+    ['the end of an incident that was not announced', leftOut({ alert: RECOVERED }), 'superseded'],
+    ['but not the end of an announced incident', leftOut({ alert: RECOVERED, isAnnounced: true }), null],
   ])('%s', (_name, step, state) => {
     expect(step?.state ?? null).toBe(state);
     if (step !== null) expect(step).toMatchObject({ attempt: null, channel: null, nextAttemptAt: null });

@@ -15,6 +15,8 @@ import { type ChannelFacts, reasonOf, type SendResult } from './channel.ts';
  *     pending ── leftOutStep ──▶ superseded, or dead (its channel is stopped)
  *        │ sent
  *        └────── nextStep ─────▶ delivered, dead, or pending until its next attempt
+ *
+ * A person may replay a dead delivery, which makes it pending again.
  */
 
 /** Minimum time between two answers that call an address dead before the address counts as dead, ms. */
@@ -113,7 +115,7 @@ export function leftOutStep(
   if (alert === null || channel.facts === null) return null;
   const { status } = alert;
   const isReminder = alert.reminder !== undefined;
-  // A message of svc about itself has no facts, and goes to every kind.
+  // A message of svc about itself has no facts. It is sent even if the channel's kind was changed meanwhile.
   const isNotice = alert.notice?.facts !== undefined;
   const waiting = { ...delivery, status, isReminder, isNotice, isReplayed, ageMs: moment.ageMs };
   const superseded = supersededBy(waiting, channel.facts);
@@ -188,7 +190,7 @@ export function finalState(result: SendResult): 'delivered' | 'dead' {
 
 /**
  * The state of the channel after an attempt; null: unchanged. Neither a refusal of the
- * content nor a request to send the message later says anything about the channel.
+ * content nor the answer "too many requests" says anything about the channel.
  */
 function channelState(result: SendResult): ChannelState | null {
   switch (result.outcome) {

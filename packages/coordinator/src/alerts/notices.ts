@@ -9,12 +9,12 @@ import { HUMAN_KINDS } from './registry.ts';
 /** Maximum number of channels that get a message about another channel. */
 const MAX_RECEIVERS = 20;
 
-/** Deliveries that are about no monitor have this id in place of a monitor's id. */
+/** Tests, and messages of svc about itself, have this id in place of a monitor's id. */
 export const NO_MONITOR = 0;
 
-/** A message to people about a channel. */
+/** A message to people about channels of one workspace. */
 export type Notice = {
-  /** The channel that the message is about. */
+  /** The channel that the message is about, or the first of them. */
   readonly notificationId: number;
   /** Text that is unique to the event. Each receiver gets only one message about an event. */
   readonly event: string;
@@ -24,9 +24,9 @@ export type Notice = {
 };
 
 /**
- * Queues the message for at most 20 other channels of the workspace, all of kinds whose
- * messages people read. Stopped channels get no message, and channels that work come
- * before failing ones. `onQueued` is called for each queued message after the commit.
+ * Queues the message for at most 20 other channels of the workspace, all of kinds whose messages people
+ * read. Stopped channels get no message, and channels that work come before failing ones. Queues nothing if
+ * the channel was removed. `onQueued` is called for each queued message after the commit.
  */
 export async function queueNotice(
   tx: Transaction,

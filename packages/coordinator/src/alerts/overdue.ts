@@ -12,7 +12,7 @@ import { type NoticeParts, queueNotice } from './notices.ts';
 const OVERDUE_MS = 120_000;
 const READ_EVERY_MS = 10_000;
 
-/** A channel with an alert that has waited for two minutes. */
+/** A channel, or a recipient of a status page, with a delivery that has waited for two minutes. */
 export type OverdueChannel = WaitingChannel;
 
 export type OverdueParts = {
@@ -29,10 +29,11 @@ export type OverdueParts = {
 /**
  * Raises an alarm about each channel with an alert that has waited for two minutes.
  *
- * The alarm goes to the log, the metrics and `/v1/system`, and as a message to at most 20
- * other channels of the workspace. Only channels that people read get the message. An alarm
- * is not repeated while the channel has an overdue alert. If several channels of a workspace
- * become overdue together, they share one message, which names at most ten of them.
+ * The alarm goes to the log, the metrics and `/v1/system`, and as a message to at most 20 other channels of the
+ * workspace. Only channels whose messages people read get the message. An alarm is not repeated while the
+ * channel has an overdue alert. If several channels of a workspace become overdue together, they share one
+ * message, which names at most ten of them. Recipients of status pages raise the alarm too, but without a
+ * message.
  */
 export class OverdueAlerts {
   readonly #parts: OverdueParts;
@@ -43,7 +44,7 @@ export class OverdueAlerts {
    * ms), and when this process first saw that delivery wait (`since`, monotonic ms).
    */
   readonly #seen = new Map<number, { readonly oldestQueuedAt: number; readonly since: number }>();
-  /** The channels with waiting deliveries, as of the last successful read. A read begins every 10 s. */
+  /** The channels with waiting deliveries, as of the last successful read. They are read every 10 s. */
   #waiting: readonly WaitingChannel[] = [];
   #cancelTimer: () => void = () => {};
   #queueing: Promise<void> = Promise.resolve();
@@ -138,8 +139,8 @@ export class OverdueAlerts {
   }
 
   /**
-   * Queues one message about these channels for the other channels of their workspace. The
-   * channels share a message because a network that is down makes many channels overdue at once.
+   * Queues one message about these channels for other channels of their workspace. The channels
+   * share a message because a network that is down makes many channels overdue at once.
    */
   async #queueMessage(channels: readonly OverdueChannel[]): Promise<void> {
     const { store, clock, log, deliverer } = this.#parts;

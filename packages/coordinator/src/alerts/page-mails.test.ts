@@ -201,7 +201,7 @@ describe('recipients', () => {
     expect(await server.received(1)).toMatchObject([{ to: 'bob@example.com' }]);
   });
 
-  test('that are removed get no waiting mail, and it is deleted', async () => {
+  test('that are removed get no waiting mail, and the retention finds their mails', async () => {
     const id = await recipient();
     await queue(id);
     await parts.store.transaction((tx) => removeRecipient(tx, { id }));

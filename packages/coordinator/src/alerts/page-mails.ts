@@ -6,8 +6,8 @@ import { insertPageMails } from '../store/pages/page-recipients.ts';
 import type { Transaction } from '../store/store.ts';
 
 /**
- * Ids of the two queues of a recipient. A delivery has such an id in place of a monitor's id. With two
- * queues, a mail with a link that the visitor requested never waits behind news that cannot be delivered.
+ * Ids of the two queues of a recipient. A delivery has such an id in place of a monitor's id. With two queues,
+ * a mail with a link that the visitor requested does not wait until earlier news are delivered.
  */
 const QUEUES = { links: -1, news: 0 } as const;
 
@@ -18,7 +18,7 @@ export type PageMailToQueue = {
   readonly uid: string;
   readonly queue: keyof typeof QUEUES;
   readonly mail: PageMail;
-  /** The URL that the mail's button opens. The query of the URL counts as a secret, and is stored sealed. */
+  /** The URL that the mail's button opens. The query of the URL counts as a secret, and is stored encrypted. */
   readonly link: string;
 };
 

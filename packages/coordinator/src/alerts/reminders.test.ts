@@ -13,7 +13,7 @@ import { ONLY_SHARD } from '../verdict/shard.ts';
 import { contentOf, plainText } from './content.ts';
 import { Reminders } from './reminders.ts';
 
-/* Reminders over the real recorder and a real database, on a clock that stands still. */
+/* Tests reminders with the real recorder and a real database, on a fake clock. */
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const all = (outcome: Outcome) => ({ [A]: outcome, [B]: outcome, [C]: outcome });
@@ -26,7 +26,7 @@ const PAGER = 13;
 
 let it: Recording;
 let reminders: Reminders;
-/** What happens to the next transactions of reminders: their answer, or the whole transaction, is lost. */
+/** What is lost of each of the next transactions of reminders: its answer, or the whole transaction. */
 let lost: Loss[];
 
 beforeEach(async () => {
@@ -71,7 +71,7 @@ function start(store: Store = it.store): Reminders {
   return reminders;
 }
 
-/** Ends without stopping anything in order, and starts again from the database. */
+/** Simulates a kill: uncommitted data is lost, and new parts start from the database. */
 async function kill(): Promise<void> {
   await reminders.stop();
   await it.restart();
@@ -80,7 +80,10 @@ async function kill(): Promise<void> {
   start();
 }
 
-/** Lets all regions report this outcome for so many periods. Alerts are delivered at once. */
+/**
+ * Lets all regions report this outcome for this number of periods.
+ * Alerts are delivered within 30 s, if `areDelivered` is set.
+ */
 async function periods(count: number, outcome: Outcome): Promise<void> {
   for (let period = 0; period < count; period += 1) {
     await it.slot(1, all(outcome));
@@ -114,7 +117,7 @@ async function deliveries(): Promise<Row[]> {
 
 const reminded = async () => (await deliveries()).filter(({ alert }) => alert.reminder !== undefined);
 
-/** The ids of the acknowledged incident, as the API writes it. */
+/** Acknowledges the open incidents. Writes the columns that the API writes. */
 const acknowledge = () =>
   it.write("UPDATE incidents SET acknowledged_at = 1, acknowledged_by = 'Ada' WHERE closed_at IS NULL");
 const unacknowledge = () => it.write('UPDATE incidents SET acknowledged_at = NULL, acknowledged_by = NULL');
@@ -134,7 +137,7 @@ test('an open alert is repeated with how long it lasts, at intervals that double
   expect(hours).toEqual([4, 12, 28, 52, 76]);
 });
 
-test('kinds that keep incidents get none, and neither do channels without the attribute', async () => {
+test('kinds that keep incidents open get none, and neither do channels without `remind_every`', async () => {
   await failFor(2 * HOUR);
   const told = (await deliveries()).map(({ channel }) => channel);
   expect(new Set(told)).toEqual(new Set([MAIL, WEBHOOK, PAGER]));
@@ -155,7 +158,7 @@ test.each([
   ['an acknowledgement', acknowledge],
   ['a recovery', () => it.slot(1, all('passed'))],
   ['another alert', () => it.slot(1, all('degraded'))],
-] as const)('%s that is written while a reminder is being queued comes first', async (_, write) => {
+] as const)('%s that is written while a reminder is being queued prevents the reminder', async (_, write) => {
   await failFor(HOUR - PERIOD);
   await reminders.stop();
   const { transaction } = it.store;
@@ -212,7 +215,7 @@ test('none comes while an alert still waits, and none after a recovery', async (
   expect(await reminded()).toEqual([]);
 });
 
-test('an alert that escalates is repeated as it was told last, an hour after that', async () => {
+test('after an escalation, the last announced status is repeated, an hour after its alert', async () => {
   await periods(3, 'degraded');
   await failFor(HOUR - PERIOD);
   expect(await reminded()).toEqual([]);

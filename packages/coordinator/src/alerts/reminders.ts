@@ -24,7 +24,7 @@ import { closesIncidents } from './registry.ts';
 const LOOK_EVERY_MS = 30_000;
 /** Maximum number of reminders in one transaction. */
 const REMINDERS_PER_TRANSACTION = 100;
-/** Vendors of these kinds repeat what is not acknowledged there. */
+/** The kinds that get no reminders. Their vendors themselves remind people of incidents that are not acknowledged. */
 const NEVER_REMINDED = CHANNEL_KINDS.filter(closesIncidents);
 
 export type RemindersParts = {
@@ -45,13 +45,17 @@ export type RemindersParts = {
 };
 
 /**
- * Repeats alerts about open incidents of one shard that nobody has acknowledged, for channels with `remind_every`.
+ * Repeats alerts about open incidents of one shard that are not acknowledged, for channels with `remind_every`.
  *
  *     rows: links, incidents, reminders ──▶ due ──▶ one transaction: the reminders that were sent, their deliveries
  *
- * The rows alone say what is due, so any coordinator may acknowledge an incident, and the next leader goes on. The
- * transaction checks again that the alert is open. The leader of the shard writes it, whose transactions come one after
- * the other, so a recovery is either seen here or queued behind the reminder, and then takes its place.
+ * The rows say which reminders are due, so any coordinator may acknowledge an incident, and the next leader
+ * continues. A due reminder waits while announcements about the monitor are held, and while its status is
+ * `unknown`.
+ *
+ * The transaction checks again that the alert is open. The leader of the shard runs one transaction after the
+ * other. So a recovery is either committed before this check, or queued behind the reminder. In the second
+ * case, a reminder that still waits is left out.
  */
 export class Reminders {
   readonly #parts: RemindersParts;
@@ -77,7 +81,7 @@ export class Reminders {
     await this.#looking;
   }
 
-  /** Resolves when the look in progress has stored its reminders. */
+  /** Resolves when the search in progress has ended. */
   async looked(): Promise<void> {
     await this.#looking;
   }
@@ -119,7 +123,7 @@ export class Reminders {
     });
   }
 
-  /** The announced alert with the present facts; null: there are none, or the monitor was removed. */
+  /** The announced alert with the present facts; null: the monitor was removed, or its status is `unknown`. */
   #alertOf({ monitorId, announced, incident, since, number }: DueReminder): Alert | null {
     const { states, monitors, clock, slotClock, electable } = this.#parts;
     const state = states.get(monitorId);

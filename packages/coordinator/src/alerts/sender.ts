@@ -130,7 +130,7 @@ export function createSender(parts: SenderParts, channels: Channels = CHANNELS):
   };
 }
 
-/** Records the masked beginning of the receiver's last answer. */
+/** Records the masked beginning of the answer to the request that ended last; '' if that request got no answer. */
 function replyRecorder(): { over(post: HttpPost): HttpPost; reply(): string } {
   let reply = '';
   return {
@@ -205,8 +205,8 @@ export class Attempts {
   }
 
   /**
-   * Logs a failure that the receiver did not cause, such as unreadable
-   * settings or a defect. Only the log contains the text of the error.
+   * Logs a failure that the receiver did not cause, such as unreadable settings or a
+   * defect, and returns its result. Only the log contains the text of the error.
    */
   logOwnFailure(error: unknown, ids: object): SendResult {
     this.#parts.log.error(

@@ -8,7 +8,7 @@ function takeAll(places: Places, workspaceId: number): number {
   return taken;
 }
 
-test('however many workspaces take all their places, another one finds a place', () => {
+test('after five workspaces have taken all the places that they get, a sixth one finds a place', () => {
   const places = new Places();
   const counts = [1, 2, 3, 4, 5].map((workspace) => takeAll(places, workspace));
   expect(counts).toEqual([2, 4, 8, 16, 32].map((part) => IN_PROGRESS_IN_ALL / part));

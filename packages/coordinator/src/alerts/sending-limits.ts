@@ -7,15 +7,15 @@ import type { FoundChannel } from './sender.ts';
 /* Limits that channels share: the number of places, and the rates of kinds. */
 
 /**
- * Number of places, over all channels. Each message takes a place while it is sent, and so does each read of
- * a channel's next deliveries.
+ * Number of places, over all channels. Each message takes a place until its attempt is recorded, and so does
+ * each read of a channel's next deliveries while it runs. Tests take no place.
  */
 export const IN_PROGRESS_IN_ALL = 1_024;
 
 /**
- * Shares {@link IN_PROGRESS_IN_ALL} among the workspaces. A workspace may take a place while
- * it has taken fewer places than are free. So one busy workspace gets half of the places, two
- * busy workspaces get a third each, and some places always stay free for a further workspace.
+ * Shares {@link IN_PROGRESS_IN_ALL} among the workspaces. A workspace may take a place while it has taken fewer
+ * places than are free. So one busy workspace leaves half of the places to others. Two workspaces that stay
+ * busy get a third each, as soon as messages of the first one have ended.
  */
 export class Places {
   readonly #taken = new Map<number, number>();
@@ -44,7 +44,7 @@ type Gate = { readonly tokens: TokenBucket; readonly waiting: Set<ChannelQueue>;
 
 /**
  * Enforces the rates of kinds whose channels share the operator's
- * account. Waiting channels continue in the order in which they came.
+ * account. Waiting channels are resumed in the order in which they came.
  */
 export class KindRates {
   readonly #clock: Clock;

@@ -3,7 +3,7 @@
  * see as characters. So neither a surrogate pair nor an emoji of several code points is cut in half.
  */
 
-/** Says whether a text is within a limit. If a text fits, each beginning of it fits too. */
+/** Returns whether a text is within a limit. If a text fits, each beginning of it must fit too. */
 export type Fits = (text: string) => boolean;
 
 /** Returns the form in which a medium gets a text, such as its escaped form. Some limits count this form. */
@@ -12,7 +12,7 @@ export type Form = (text: string) => string;
 const asItIs: Form = (text) => text;
 
 /**
- * A text fits if its form has at most `limit` characters. No vendor documents what counts as a character.
+ * A text fits if its form has at most `limit` characters. Vendors rarely document what counts as a character.
  * UTF-16 code units are counted, because a text never has more code points or graphemes than code units.
  */
 export function charactersUpTo(limit: number, form: Form = asItIs): Fits {
@@ -30,8 +30,8 @@ const ELLIPSIS = '…';
 let graphemes: Intl.Segmenter | undefined;
 
 /**
- * Returns the text if it fits. Otherwise it returns the longest beginning that
- * fits together with an ellipsis. It returns '' if not even the ellipsis fits.
+ * Returns the text if it fits. Otherwise returns the longest beginning that fits together with an ellipsis,
+ * without white space before the ellipsis. Returns '' if not even the ellipsis fits.
  */
 export function shortened(text: string, fits: Fits): string {
   if (fits(text)) return text;

@@ -8,8 +8,8 @@ import type { Store } from '../store/store.ts';
 import type { ChannelSource, FoundChannel } from './sender.ts';
 
 /**
- * Finds the declared channels. The recipients of status pages are channels too. The settings
- * of a declared channel are decrypted for each attempt, and not kept in clear text.
+ * Finds declared channels, and recipients of status pages, which are channels here. The settings of
+ * a declared channel are decrypted for each attempt, and not kept in clear text.
  */
 export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
   return {

@@ -53,7 +53,10 @@ const VALIDITY_S = '3600';
 
 export type TwilioMessage = {
   readonly to: string;
-  /** A number, a name, or the SID of a messaging service. */
+  /**
+   * A number, a short code, a name, or the SID of a messaging service. For
+   * WhatsApp, a number with `whatsapp:` before it, or the SID.
+   */
   readonly from: string;
   /** `Body`, or `ContentSid` with `ContentVariables`. */
   readonly content: Readonly<Record<string, string>>;

@@ -23,7 +23,7 @@ export function jsonOf({ body }: { readonly body: string }): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    return undefined; // The answer is not the vendor's. Its status and its excerpt show that.
+    return undefined; // The text is not what the vendor, or svc itself, would have written.
   }
 }
 
@@ -45,9 +45,9 @@ type Retry = Extract<SendResult, { outcome: 'retry' }>;
  * | none, because no valid request could be made | `permanent-channel` |
  * | none for another reason, 408, 425, 429, 5xx, a redirect (svc follows none), and any other | `retry` |
  *
- * A certificate that is not trusted may show that the address which a user declared
- * now leads to somebody else. Such an address counts as dead after some minutes. An
- * expired certificate has no such effect, because its owner will renew it.
+ * A certificate that is not trusted may show that the address which a user declared now leads to somebody
+ * else. The address counts as dead if later attempts fail likewise (see `mayBeDead`). A certificate that is
+ * out of date has no such effect, because its owner will renew it.
  *
  * @param own   judges the replies to which this vendor gives another meaning; it returns null for all others
  * @param whose `users`: an untrusted certificate may show that the address is dead
@@ -78,8 +78,8 @@ const MESSAGE_AT_FAULT: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 const ADDRESS_AT_FAULT: ReadonlySet<number> = new Set([401, 403, 404, 410]);
 
 /**
- * Failures that show that the receiver did not get the alert.
- * After any other failure, the receiver may have got it.
+ * Failures that show that the receiver did not get the alert. After a
+ * timeout, an abort or a broken connection, the receiver may have got it.
  */
 const NOT_REACHED: ReadonlySet<PostFailure> = new Set([
   'egress-denied',
@@ -90,9 +90,9 @@ const NOT_REACHED: ReadonlySet<PostFailure> = new Set([
 ]);
 
 /**
- * Judges as {@link judged} does, for an API whose address the operator sets: a
- * wrong address stops no channel. Only one status means that the vendor has taken
- * the alert. If the status is any other 2xx, a proxy or a login page answered.
+ * Judges as {@link judged} does, for an API whose address the operator sets: 401, 403, 404 and 410 are the
+ * operator's fault, unless `own` judges otherwise, and stop no channel. Only one status means that the vendor
+ * has taken the alert. If the status is any other 2xx, a proxy or a login page answered.
  *
  * @param taken the status that means success
  * @param own   judges the replies to which this vendor gives another meaning; it returns null for all others
@@ -124,9 +124,7 @@ export function refused(outcome: 'permanent-message' | 'permanent-channel', repl
 export function passing(
   reply: PostReply,
   more: {
-    /**
-     * Wait that the body of the reply asks for, ms. Left out: the wait of the header `Retry-After` counts.
-     */
+    /** Wait before the next message to the channel, ms. Left out: the wait of the header `Retry-After`. */
     readonly waitMs?: number | undefined;
     readonly reason?: FailureReason;
     readonly mayBeDead?: boolean;
