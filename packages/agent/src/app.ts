@@ -34,8 +34,8 @@ import { Runner } from './runner.ts';
 import { Starvation } from './starvation.ts';
 
 /**
- * Maximum part of the drain time that is reserved for acknowledgements of results,
- * ms. It is also the maximum time for the last export of the agent's own metrics.
+ * Maximum part of the drain time that is reserved for the acknowledgements of
+ * results, ms. The last export of the agent's own metrics takes at most this time too.
  */
 const FLUSH_MS = 1_000;
 
@@ -64,7 +64,7 @@ export type AgentParts = {
   log: Logger;
 };
 
-/** An agent. It takes jobs of its region, runs them, and reports each result until the stream has it. */
+/** An agent. It takes jobs of its region, runs them, and hands the results to the region's stream. */
 export class Agent {
   readonly id: string;
   readonly metrics: Metrics = createMetrics();
@@ -144,15 +144,16 @@ export class Agent {
     return this.#health?.port ?? null;
   }
 
-  /** All measurements that the agent reports about itself now, for every export. */
+  /** The agent's measurements of itself at this moment, for `/metrics` and for the export by OTLP. */
   measurements(): Measurement[] {
     const process = { version: VERSION, loopDelay: this.#loopDelay.values };
     return agentMeasurements(this.metrics, this.#gauges(), process, this.#startedAt);
   }
 
   /**
-   * Starts the agent. Resolves when the agent takes jobs and has sent its first heartbeat. While NATS cannot
-   * be reached, the heartbeat is sent after the reconnect. Rejects when the health address cannot be bound.
+   * Starts the agent. Resolves when NATS knows its subscription to jobs and the first heartbeat is sent. If
+   * the connection to NATS is down, both follow after the reconnect, and `start` does not wait for them.
+   * Rejects when the health address cannot be bound.
    */
   async start(): Promise<void> {
     const { bus, clock, log, memory = processMemory } = this.#parts;
@@ -182,8 +183,8 @@ export class Agent {
   }
 
   /**
-   * Stops the agent within the drain time and some 300 ms, if the drain time is 2 s or
-   * more. {@link Runner.drain} says what happens to the jobs. `stop` may be called twice.
+   * Stops the agent within the drain time and some 350 ms, if the drain time is 2 s or more.
+   * {@link Runner.drain} says what happens to the jobs. `stop` may be called twice.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
@@ -244,7 +245,7 @@ export class Agent {
     };
   }
 
-  /** The faults that the agent has found in itself: it waits too long for a CPU, or its network is down. */
+  /** The faults that the agent finds in itself now: it is starved of CPU, or its network is down. */
   #sicknesses(): Sickness[] {
     return SICKNESSES.filter((each) => (each === 'starved' ? this.#starvation.isSick : this.#network.isDown));
   }
@@ -252,7 +253,7 @@ export class Agent {
   async #startHealthServer(): Promise<void> {
     const { config, bus } = this.#parts;
     if (config.listen === undefined) return;
-    // The module is loaded only when it is needed, because
+    // The module is loaded only when it is needed, because importing
     // node:http loads all of undici, which takes some 4 MiB.
     const { HealthServer } = await import('./health-server.ts');
     this.#health = new HealthServer({

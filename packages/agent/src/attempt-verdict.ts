@@ -24,7 +24,8 @@ type JudgedCheck = Pick<Check, 'degraded_at'> & Pick<HttpCheck, 'certificate_exp
  * is at least as long as the time by which the answer exceeds `degraded_at`. An agent that
  * waited for a CPU for a large part of the attempt was late at every step, so a time-out and a
  * slow answer are both voided, however short each delay was. Both findings stand nevertheless
- * when the agent was free for long enough, because the target had that time to answer.
+ * when the agent was free for long enough, because the target had that time to answer. A time-out
+ * while the agent was decoding the answer is an exception.
  *
  * Failures of other kinds, and a certificate that expires too
  * soon, always stand: they were seen, not inferred from time.

@@ -10,7 +10,7 @@ import { roundMs, roundPhases } from './rounding.ts';
 export type RunResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'token'>;
 
 /**
- * One check on its way through the runner. Instants are monotonic ms.
+ * One check on its way through the runner. Instants are monotonic ms, unless their comment says otherwise.
  *
  *     slot has come ─────▶ queued ── a place is free ──▶ attempting ──▶ done
  *                            ▲                               │
@@ -23,8 +23,9 @@ export type RunResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'toke
  */
 export type CheckRun = {
   readonly check: Secret<Check>;
+  /** The job's slot, epoch ms; 0 for a check by hand. */
   readonly slot: number;
-  /** When the first attempt is due: at the slot, or at the receipt of the job if that is later. */
+  /** When the first attempt is due: `wait_ms` after the receipt of the job, that is about at the slot. */
   readonly startAt: number;
   /** Last instant at which the first attempt may begin. */
   readonly startBy: number;
@@ -44,8 +45,8 @@ export type CheckRun = {
   startedAt: number;
   attemptStartedAt: number;
   /**
-   * Whether the probe of the attempt has ended. The agent may then still be finding out whether its own
-   * network is down.
+   * Whether the probe has ended but the attempt has not, because the agent is
+   * still finding out whether its own network is down.
    */
   hasEnded: boolean;
   attempts: Attempt[];
@@ -100,7 +101,7 @@ export function addAttempt(run: CheckRun, found: ProbeOutcome, verdict: AttemptV
   run.attempts.push(attempt);
 }
 
-/** Makes the result from the last attempt and `verdict`. */
+/** Makes the result from `verdict` and, if there was an attempt, from the last attempt. */
 export function resultOf(run: CheckRun, verdict: AttemptVerdict, wallNow: number): RunResult {
   const found = run.lastFound;
   const result: RunResult = {

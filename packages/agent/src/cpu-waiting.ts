@@ -28,15 +28,19 @@ const WAITED_PART = 0.25;
 const PRESSED_PART = 0.8;
 const WAITED_UNDER_PRESSURE = 0.1;
 
-/** Whether the agent waited for a large part of a span. */
+/**
+ * Whether the agent was starved in a span: it waited for a quarter of the span, or for a
+ * tenth of it while the machine was under pressure for nearly all of it.
+ */
 export function isStarvedBy({ waited, pressed }: WaitingParts): boolean {
   return waited >= WAITED_PART || (pressed >= PRESSED_PART && waited >= WAITED_UNDER_PRESSURE);
 }
 
 /**
  * The parts of the time from `from` to `to` in which the agent waited, and in which the
- * machine was under pressure. Between two samples, the counters are assumed to grow evenly.
- * After the last sample, they are assumed to grow as they grew between the last two.
+ * machine was under pressure. Between two samples, the counters are assumed to grow evenly. After
+ * the last sample, they are assumed to grow as they grew between the last two. Time before the
+ * first sample counts as time without waiting and pressure.
  *
  * @param samples in the order of time; of an interval that
  *   begins before `from`, only the part after `from` counts

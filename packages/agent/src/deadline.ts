@@ -5,8 +5,8 @@ export interface Bounded {
 }
 
 /**
- * The time limit of one attempt or one DNS question. `end` drops the reference to this work,
- * because Node's timers may live until the next full garbage collection (decision 0020).
+ * The time limit of an attempt, of dialling or of a DNS question. `end` drops the reference to the
+ * work, because Node's timers may live until the next full garbage collection (decision 0020).
  */
 export class Deadline {
   #bounded: Bounded | undefined;
@@ -31,7 +31,7 @@ export class Deadline {
 
 /**
  * Runs `task` after the event loop has read everything that has arrived
- * by now. Timers of time-outs run their task through this function.
+ * by now. A timer that decides that no answer came runs its task through this function.
  *
  * After a stall, the event loop runs due timers before it reads its sockets, so an answer that
  * came in time may still be unread. `task` runs in the check phase, after the poll phase has read

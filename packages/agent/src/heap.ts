@@ -33,7 +33,10 @@ export class Heap<Item> {
     return first;
   }
 
-  /** Removes and returns every item that `isWanted` accepts, in no particular order. It takes linear time. */
+  /**
+   * Removes and returns every item that `isWanted` accepts, in no particular order.
+   * It takes linear time, and may call `isWanted` twice for an item.
+   */
   takeWhere(isWanted: (item: Item) => boolean): Item[] {
     const taken = this.#items.filter(isWanted);
     if (taken.length > 0) {

@@ -36,11 +36,11 @@ export type HeartbeatsParts = {
 const REPEAT_MS = 250;
 
 /**
- * Sends the heartbeats of this agent: every 2 s, and at once after a
- * reconnect. NATS keeps the newest heartbeat until the coordinator reads it.
+ * Sends the heartbeats of this agent: every 2 s, and at once after a reconnect.
+ * NATS keeps the newest heartbeat of each start of an agent for ten seconds.
  *
- * NATS has no stream of heartbeats until a coordinator has connected for the first time. Until then, NATS
- * answers each heartbeat with "no responders", and another heartbeat follows after {@link REPEAT_MS}.
+ * A coordinator creates the stream of heartbeats. While the stream does not exist, NATS answers
+ * each heartbeat with "no responders", and another heartbeat follows after {@link REPEAT_MS}.
  */
 export class Heartbeats {
   readonly #parts: HeartbeatsParts;

@@ -8,8 +8,8 @@ const FINISHED_MS = 300_000;
  * result. After that, it is remembered as finished, so that it runs only once even if it is sent twice. Only
  * the last finished job of each monitor is remembered, because a slot is sent again only within its period.
  *
- * A job is forgotten at once when its result was `not_run`
- * or was given up, so that it runs when it is sent again.
+ * A job whose result was `not_run` or was given up is not
+ * remembered as finished, so that it runs when it is sent again.
  */
 export class HeldJobs {
   readonly #clock: Clock;

@@ -30,8 +30,9 @@ import { jobOf, type Runner } from './runner.ts';
 import type { Starvation } from './starvation.ts';
 
 /**
- * Maximum number of taken jobs whose slot has come, as a multiple of the agent's concurrency. A
- * job counts while it is queued, while it is attempted, and while it waits between two attempts.
+ * Maximum number of jobs whose slot has come, as a multiple of the agent's concurrency. A job counts
+ * while it is queued, while it is attempted, and while it waits between two attempts. A check by
+ * hand counts while it is attempted.
  */
 const JOBS_PER_PLACE = 4;
 
@@ -42,8 +43,8 @@ const JOBS_PER_PLACE = 4;
 const MAX_HELD_JOBS = 16_000;
 
 /**
- * Bound on the memory of held jobs, bytes. A job may carry a
- * request body of 256 KiB, but most jobs have half a kilobyte.
+ * Total size of the held jobs in their messages from which no further job is taken, bytes. A
+ * job may have a request body of 256 KiB, but most jobs have half a kilobyte.
  */
 const MOST_HELD_BYTES = 64 * 1_024 * 1_024;
 
@@ -70,18 +71,19 @@ type IntakeParts = {
   metrics: Metrics;
   log: Logger;
   /**
-   * Called with the result of each job that is refused without a run.
-   * `subject` is the subject for results that the job's batch names.
+   * Called with the `not_run` result of each refused job, unless the agent holds or has finished the
+   * same job. `subject` is the subject for results that the job's batch names.
    */
   onResult: (result: CheckResult, subject: string) => void;
 };
 
 /**
  * Takes jobs from the region's subject. A taken job is not acknowledged. A job
- * that cannot be taken is reported as `not_run` at once, unless the agent has
- * the same job already. A check by hand (`run_now`) is run at once and answered.
+ * that cannot be taken is reported as `not_run` at once, unless the agent holds or has
+ * finished the same job. A check by hand (`run_now`) is run at once and answered.
  *
- * Unreadable messages and jobs are dropped, counted and logged. No message stops the intake.
+ * Unreadable messages and jobs are dropped, counted and logged. So are batches that
+ * name another region's subject for results. No message stops the intake.
  */
 export class Intake {
   readonly #parts: IntakeParts;
@@ -108,7 +110,7 @@ export class Intake {
   }
 
   /**
-   * Stops taking jobs. Jobs that still arrive are reported as `not_run:
+   * Stops taking jobs. New jobs that still arrive are reported as `not_run:
    * shutting-down`, so that the region's other agents get them. Resolves when all
    * messages that NATS had already sent are read, but after `withinMs` at the latest.
    */
@@ -189,8 +191,8 @@ export class Intake {
   }
 
   /**
-   * The time for which the message of the jobs lay unread, ms. It is 0 when the slots
-   * of all its jobs had come before it was sent, because the time is then unknown.
+   * The time for which the message of the taken jobs lay unread, ms. It is 0 when the slots
+   * of all these jobs had come before the message was sent, because the time is then unknown.
    */
   #unreadMs(jobs: readonly CheckJob[], receivedAt: number): number {
     const ahead = jobs.find(({ wait_ms }) => wait_ms !== undefined);
@@ -203,7 +205,8 @@ export class Intake {
     const state = held.stateOf(monitor, slot);
     if (state !== 'unknown') return state;
     if (this.#isDraining) return 'draining';
-    // Jobs whose slot lies ahead need no place yet. Only the bounds on held jobs limit them.
+    // Taken jobs whose slot lies ahead do not count, because they need no place yet. The bounds on held
+    // jobs limit their number.
     const jobs = runner.running + runner.pending - runner.ahead + takenFromBatch;
     const isFull =
       held.size >= MAX_HELD_JOBS || held.bytes >= MOST_HELD_BYTES || jobs >= JOBS_PER_PLACE * concurrency;
@@ -225,7 +228,7 @@ export class Intake {
 
 /**
  * Maximum size of a message, bytes. Larger messages are dropped unread. A batch has at most a quarter
- * of this size, unless it consists of one job with a large body. NATS has the same limit by default.
+ * of this size, unless it consists of one large job. NATS has the same limit by default.
  */
 const MAX_MESSAGE_BYTES = 1_024 * 1_024;
 
@@ -246,9 +249,9 @@ export function readJobsMessage(data: Uint8Array): JobsMessage | DropReason {
 }
 
 /**
- * A job of a batch as it was read. `job`: all of it can be read. `unsupported`:
- * this agent does not know its kind of check or cannot read the check. `invalid`:
- * it cannot be read; `key` names the job if at least its key can be read.
+ * A job of a batch as it was read. `job`: the whole job is readable. `unsupported`: only its check
+ * is not readable, for example because this agent does not know the kind of check. `invalid`: more
+ * than its check is not readable; `key` names the job, or is null if it is not readable either.
  */
 type ReadJob =
   | { is: 'job'; job: CheckJob }
@@ -258,6 +261,7 @@ type ReadJob =
 const head = checkJob.omit({ check: true });
 const jobKey = checkJob.pick({ monitor: true, slot: true });
 
+/** Reads one job of a batch. It never throws. */
 export function readJob(value: unknown): ReadJob {
   const job = checkJob.safeParse(value);
   if (job.success) return { is: 'job', job: job.data };
@@ -282,18 +286,19 @@ type Parts = {
  * Measures how long a message was not read because the event loop was busy. The waits in a message
  * begin at its arrival, so an agent that reads a message late must not begin the checks late.
  *
- * Each message is compared with the quickest recent message. The sender's clock stamped both, so the
- * agent's clock need not agree with it. The measured delay is at most the time for which the event loop
- * can have stood still. So an idle agent measures almost no delay, whatever happens to the sender's clock.
+ * Each message is compared with the quickest recent message. Senders' clocks stamped both, so the
+ * agent's clock need not agree with them. If the clocks of several coordinators differ, the difference
+ * counts as delay. But the measured delay is at most the time for which the event loop can have stood
+ * still. So an idle agent measures almost no delay, whatever the senders' clocks show.
  */
 export class LateReading {
   readonly #parts: Parts;
   /**
-   * Duration of the quickest transfer in the current span, ms, and below it
-   * in the previous span; infinity for a span without a message. Two clocks
-   * are compared, so only differences between durations mean something.
+   * Duration of the quickest transfer in the current span, ms; infinity before the span's first message.
+   * It is a difference between two clocks, so only differences between durations mean something.
    */
   #quickest = Number.POSITIVE_INFINITY;
+  /** The same for the previous span. */
   #quickestBefore = Number.POSITIVE_INFINITY;
   #spanUntil = Number.NEGATIVE_INFINITY;
 
@@ -304,12 +309,12 @@ export class LateReading {
   /**
    * Records a message, and returns the time for which it was unread, ms.
    *
-   * @param sentAt epoch ms of the sender
+   * @param sentAt when the message was sent, epoch ms on the sender's clock
    * @param readAt monotonic ms
    */
   of(sentAt: number, readAt: number): number {
     if (readAt >= this.#spanUntil) {
-      // The span before a long pause is not used, because the clocks have drifted apart since.
+      // A span before a long pause is not used, because the clocks may have drifted apart since.
       const isLongAgo = readAt >= this.#spanUntil + SPAN_MS;
       this.#quickestBefore = isLongAgo ? Number.POSITIVE_INFINITY : this.#quickest;
       this.#quickest = Number.POSITIVE_INFINITY;

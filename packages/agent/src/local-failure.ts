@@ -5,7 +5,7 @@
  * - `no-route`: this machine may have no route, or may have a rule that forbids the connection,
  *   or a distant router may have reported the failure (`network/local-route.ts` finds out which).
  *
- * Null: the error says nothing about this machine; the peer has failed.
+ * Null: the error says nothing about this machine.
  */
 export type LocalFailure = 'used-up' | 'no-route';
 

@@ -44,7 +44,7 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     );
   };
   endWhenAsked(config, end);
-  // Under a supervisor, the coordinator has the same environment and has already logged the warnings.
+  // A supervisor starts the coordinator with the same settings, and the coordinator logs the same warnings.
   if (!config.isSupervised)
     for (const warning of [...warnings, ...otlpWarnings(process.env)]) log.warn(warning);
 

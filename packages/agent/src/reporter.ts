@@ -27,7 +27,7 @@ type OpenBatch = {
   readonly texts: string[];
   readonly jobs: { monitor: number; slot: number; isFinal: boolean }[];
   bytes: number;
-  /** Latest instant at which the batch is sent, monotonic ms. */
+  /** Latest instant at which the batch goes to the outbox, monotonic ms. */
   flushAt: number;
   cancelFlush: () => void;
   /** Hands the batch to the outbox. */
@@ -35,7 +35,7 @@ type OpenBatch = {
 };
 
 /**
- * Collects results into messages. Each subject has one open message. A job
+ * Collects results into messages. Each subject has at most one open message. A job
  * stays held until the stream has its result, or until the result is given up.
  *
  * A result waits up to 250 ms for others, but only 5 ms when it differs from the monitor's last
@@ -84,7 +84,7 @@ export class Reporter {
     for (const batch of [...this.#batches.values()]) batch.flush();
   }
 
-  /** Sends the batch within `ms`, unless it is sent earlier anyway. */
+  /** Lets the batch go to the outbox within `ms`, unless it goes earlier anyway. */
   #flushWithin(ms: number, batch: OpenBatch): void {
     const { clock } = this.#parts;
     const flushAt = clock.monotonic() + ms;
@@ -121,7 +121,7 @@ function newBatch(flush: () => void): OpenBatch {
 }
 
 /**
- * Minimum time for which a monitor is remembered after its last result, ms. It
+ * Minimum time for which a monitor is remembered after its last result that was a vote, ms. It
  * is longer than any period. On a busy agent, the maximum is twice as long.
  */
 const REMEMBERED_MS = 7_200_000;
@@ -160,9 +160,9 @@ export class LastOutcomes {
   /**
    * Records the result, and returns whether it differs from the last result of its monitor.
    *
-   * The first result of a monitor differs unless it passed: a pass alerts no one, and tens of
-   * thousands of new monitors would fill many small messages. The first result of a new version of
-   * a monitor always differs. `not_run` is not a vote, so it never differs and is not recorded.
+   * A result of a monitor that is not remembered differs unless it passed. Otherwise the first passes of
+   * tens of thousands of monitors would fill many small messages. The first result of a new version of a
+   * remembered monitor always differs. `not_run` is not a vote, so it never differs and is not recorded.
    */
   isNews({ monitor, version, outcome }: Pick<CheckResult, 'monitor' | 'version' | 'outcome'>): boolean {
     if (outcome === 'not_run') return false;
@@ -174,7 +174,7 @@ export class LastOutcomes {
   }
 
   /**
-   * Forgets the last outcome of a monitor whose result was given up.
+   * Forgets the last outcome of a remembered monitor, because one of its results was given up.
    * The monitor's next result that is a vote then counts as different.
    */
   forgetMonitor(monitor: number): void {

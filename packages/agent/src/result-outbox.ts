@@ -8,12 +8,12 @@ import { z } from 'zod';
 import type { Metrics } from './metrics.ts';
 
 /**
- * Time after which an unacknowledged batch is sent again, ms. It is constant, because a wait that grows while
- * the servers of a cluster choose a leader delays the results after the election. {@link MOST_SENT_BYTES}
- * bounds what the repetitions cost.
+ * Time after which an unacknowledged batch is overdue and is sent again, ms. It is constant, because a wait
+ * that grows while the servers of a cluster choose a leader delays the results after the election.
+ * {@link MOST_SENT_BYTES} bounds what the repetitions cost.
  */
 const REPEAT_MS = 1_000;
-/** Interval at which overdue batches are sent again, ms. */
+/** Interval between two searches for overdue batches, ms. */
 const SWEEP_MS = 500;
 /**
  * Bound on the text of the batches that are sent and not acknowledged, bytes; one batch is always sent. So a
@@ -72,12 +72,15 @@ type Entry = Batch & {
   readonly addedAt: number;
   /** Number of times that the batch was sent under this id. */
   sends: number;
-  /** When the batch was last sent over the present connection, monotonic ms; null: it waits to be sent. */
+  /**
+   * When the batch was last sent over the present connection, or could not be
+   * sent, monotonic ms; null: it waits for its first send over this connection.
+   */
   sentAt: number | null;
 };
 
 /**
- * Keeps batches and sends them again until the stream has acknowledged them.
+ * Keeps batches and sends them again until the stream has acknowledged them or they are dropped.
  *
  *             ┌──── connection lost ────┐
  *             ▼                         │
@@ -286,7 +289,7 @@ export class ResultOutbox {
 }
 
 type Answer =
-  /** `repeated`: the stream reports that it already had the batch. */
+  /** `repeated`: the stream reports that it already had a message with the batch's id. */
   | { is: 'kept' | 'repeated' }
   /** The stream refused the batch. If `isFinal`, the batch is dropped; otherwise it is sent again. */
   | { is: 'refused'; why: string; isFinal: boolean };

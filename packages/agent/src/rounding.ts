@@ -12,10 +12,12 @@ export function roundMs(milliseconds: number): number {
 }
 
 /**
- * Rounds phases to one decimal so that they add up exactly to the shown latency.
+ * Rounds phases to one decimal so that their tenths add up to those of the rounded latency. The result
+ * has no phases if `phases` has none.
  *
- * Each phase is rounded down. The missing tenths go to the phases that lost most. If the exact phases do not
- * add up, because time passed between two of them, the longest phase gets the difference.
+ * Each phase is rounded down. The missing tenths go to the phases that lost most. If the exact phases add up
+ * to less, because time passed between two of them, the longest phase gets the difference. If they add up
+ * to more, the last phases are cut.
  */
 export function roundPhases(latency: number, phases: Phases): Phases {
   let missing = tenthsOf(latency);

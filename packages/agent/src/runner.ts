@@ -33,11 +33,11 @@ const LATE_MS = 250;
  * instant counts as having waited for a free place, ms.
  */
 const BEHIND_MS = 5_000;
-/** A probe that has not settled this long after its time-out counts as stuck, ms. */
+/** A probe that has not settled this long after its time-out, stalls of the agent aside, is stuck, ms. */
 const STUCK_MS = 10_000;
 /**
  * Shortest interval between two wake-ups of waiting checks, ms. On a busy agent, checks that are due within a
- * few milliseconds begin in one turn of the event loop, which costs less CPU than a turn each.
+ * few milliseconds enter the queue together, which costs less CPU than a timer each.
  */
 const WAKE_SPACING_MS = 4;
 /**
@@ -67,8 +67,8 @@ export type RunnerParts = {
 /**
  * Runs checks: it decides on attempts, retries, their order and how many run at once.
  *
- * A free place goes to the check with the oldest slot. Checks of monitors whose
- * last attempt timed out may use only half of the places. So, when all targets
+ * A free place goes to the queued check with the oldest slot. Checks of monitors
+ * whose last attempt timed out may use only half of the places. So, when all targets
  * behind one network are down, the other targets are still checked on time.
  */
 export class Runner {
@@ -85,16 +85,14 @@ export class Runner {
   readonly #attempting: CheckRun[] = [];
   readonly #abort = new AbortController();
   #slowAttempts = 0;
-  /**
-   * Number of checks that were begun or refused since the last
-   * {@link takeStarts}. `#late` and `#behind` count parts of this number.
-   */
+  /** The counts since the last {@link takeStarts}, which says what they mean. */
   #begun = 0;
   #late = 0;
   #behind = 0;
   /** Number of checks that wait for their slot. */
   #ahead = 0;
   #isDraining = false;
+  /** When the timer of the waiting checks fires, monotonic ms; infinity: no timer is set. */
   #wakeAt = Number.POSITIVE_INFINITY;
   /** When waiting checks last entered the queue, monotonic ms. */
   #wokeAt = Number.NEGATIVE_INFINITY;
@@ -136,8 +134,8 @@ export class Runner {
    * checks that were begun or refused, and the jobs for which the agent had no room. `late` and `behind`
    * count how many of these were more than {@link LATE_MS} and more than {@link BEHIND_MS} late.
    *
-   * Checks of monitors whose last attempt timed out do not count. They may have
-   * to wait for their half of the places, and such a wait is no sign of overload.
+   * Checks of monitors whose last attempt timed out do not count once they are taken. They may
+   * have to wait for their half of the places, and such a wait is no sign of overload.
    */
   takeStarts(): { begun: number; late: number; behind: number } {
     const starts = { begun: this.#begun, late: this.#late, behind: this.#behind };
@@ -150,9 +148,10 @@ export class Runner {
   }
 
   /**
-   * Takes a job. Its result comes through `onResult`, after `submit` has returned. The
-   * first attempt begins `wait_ms` after the receipt at the earliest. If it has not
-   * begun `start_within_ms` after that instant, the result is `not_run: overloaded`.
+   * Takes a job. Its result comes through `onResult`. If the job is too late already, `onResult`
+   * is called before `submit` returns. The first attempt begins `wait_ms` after the receipt at the
+   * earliest. If it has not begun `start_within_ms` after that instant, the result is
+   * `not_run: overloaded`.
    *
    * @param receivedAt when the job's message arrived at the agent, monotonic ms
    * @param subject subject for the result
@@ -381,8 +380,9 @@ export class Runner {
   }
 
   /**
-   * Sets the timer that all waiting checks share to the earliest `wakeAt`.
-   * Node may fire it up to a millisecond early; it is then set again.
+   * Sets the timer that all waiting checks share to the earliest `wakeAt`, but at least
+   * {@link WAKE_SPACING_MS} after the last wake-up. Node may fire the timer up to a millisecond
+   * early; it is then set again.
    */
   #armWake(): void {
     const earliest = this.#waiting.peek();
@@ -444,7 +444,7 @@ export class Runner {
   }
 }
 
-/** Removes an item from a list whose order does not matter. */
+/** Removes an item that is in the list. The order of the list does not matter. */
 function takeOut<T>(list: T[], item: T): void {
   const last = list.pop();
   if (last !== undefined && last !== item) list[list.indexOf(item)] = last;

@@ -10,11 +10,11 @@ const SMALL_DELAY_MS = 10;
 const FADING = 0.8;
 /** Minimum delay of the event loop that makes the agent's time-outs meaningless, ms. */
 const STARVED_MS = 500;
-/** How long stalls and counters are remembered, ms: longer than any attempt (120 s). */
+/** Minimum time for which stalls and counters are remembered, ms: longer than any attempt (120 s). */
 const REMEMBERED_MS = 180_000;
 /**
- * Shortest interval between two readings of the kernel's counters,
- * ms. They are read at every third sample of the event loop.
+ * Shortest interval between two readings of the kernel's counters, ms. On an
+ * idle agent, they are read at every third sample of the event loop.
  */
 const COUNTERS_MS = 250;
 /**
@@ -34,7 +34,7 @@ export type HeldBack = {
    * {@link STARVED_MS}, ms; 0 when there was no such stall.
    */
   readonly loopDelayMs: number;
-  /** Whether the agent waited for a CPU for a large part of the time. */
+  /** Whether the agent waited for a CPU for so long that it counts as starved ({@link isStarvedBy}). */
   readonly isWaiting: boolean;
   /** Time in which the agent certainly had nothing to do and would have read an answer at once, ms. */
   readonly freeMs: number;
@@ -44,7 +44,7 @@ export type HeldBack = {
 
 /**
  * Distinguishes a slow target from a slow agent. It measures how late the event loop runs its timers,
- * and reads the kernel's count of the time for which the process waited to run ({@link waitingParts}).
+ * and reads the kernel's count of the time for which the main thread waited to run ({@link waitingParts}).
  *
  * Measuring the event loop is not enough: beside busy processes, every step of an attempt is late, but no
  * step by half a second. Only stalls of 500 ms or more are remembered. {@link REMEMBERED_MS} bounds both
@@ -81,8 +81,8 @@ export class Starvation {
   }
 
   /**
-   * Total delay of the stalls of at least {@link STARVED_MS} that touch
-   * the time from `from` until now, ms; 0 when there was no such stall.
+   * Total delay by stalls of at least {@link STARVED_MS} between `from` and now,
+   * ms; 0 when there was none. Of a stall that began before `from`, the part after `from` counts.
    *
    * The total includes a stall that is just ending, because after
    * a stall a probe's time-out may run before the next sample.
@@ -128,8 +128,8 @@ export class Starvation {
   }
 
   /**
-   * Whether the agent voided an attempt within the last ten
-   * seconds, or waited for a CPU for at least half of them.
+   * Whether the agent voided an attempt within the last ten seconds, or waited for a CPU for at
+   * least half of that time. The wait is judged only when the samples cover these ten seconds.
    */
   get isSick(): boolean {
     const now = this.#clock.monotonic();
