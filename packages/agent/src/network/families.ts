@@ -2,8 +2,8 @@
 export type Family = 4 | 6;
 
 /**
- * The address families of an attempt. Empty: the families are not known,
- * because no name was resolved or a proxy connects to the target.
+ * The address families of an attempt. Empty: the families are not known, because
+ * no name was resolved, a proxy connects to the target, or it is a DNS check.
  */
 export type Families = readonly Family[];
 

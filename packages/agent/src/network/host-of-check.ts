@@ -1,8 +1,9 @@
 import type { Check } from '@svc/shared/messages/check.ts';
 
 /**
- * The host of a target as the user wrote it, in lower case, without port and brackets. It only serves
- * to distinguish hosts. This is cheaper than parsing the address, and as good for declared targets.
+ * The host of a target as the user wrote it, in lower case, without port and brackets. It serves to
+ * distinguish hosts and to recognise loopback hosts, and never to connect. Reading it in this way is
+ * cheaper than parsing the URL, and as good for declared targets.
  */
 export function hostOfCheck(check: Check): string {
   switch (check.type) {

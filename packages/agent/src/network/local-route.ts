@@ -72,16 +72,17 @@ function ownIpv6Reach(): ReturnType<typeof ipv6Reach> {
   try {
     return ipv6Reach(usableIpv6());
   } catch {
-    // No descriptor is left, so the kernel cannot be asked for the machine's
-    // addresses. `world` is the reach that blames nothing on this machine.
+    // The kernel cannot be asked for the machine's addresses, for example because no
+    // descriptor is left. `world` is the reach that blames nothing on this machine.
     return 'world';
   }
 }
 
 /**
- * The IPv6 addresses that connections can have as their sender. An address is tentative in the first seconds
- * after boot, while the kernel asks whether another machine uses it. `networkInterfaces` lists a tentative
- * address, but packets then have the sender `::1`, and no answer comes. The flags are defined in `if_addr.h`.
+ * The IPv6 addresses that connections can have as their sender. A new address is tentative for some
+ * seconds, for example after boot, while the kernel asks whether another machine uses it. Packets then have
+ * the sender `::1`, and no answer comes. `networkInterfaces` lists tentative addresses too, so on Linux the
+ * kernel's own list is read, which has flags (`if_addr.h`).
  */
 function usableIpv6(): string[] {
   if (process.platform !== 'linux') {

@@ -11,8 +11,8 @@ LOOPBACK.addAddress('::', 'ipv6');
  * Whether an IP address belongs to this machine. An answer
  * from such an address says nothing about the network.
  *
- * @param addressWithZone an address, with its zone if it has
- *   one (`fe80::1%eth0`); a name is never an own address
+ * @param addressWithZone an address in the shortest spelling, with its zone
+ *   if it has one (`fe80::1%eth0`); a name is never an own address
  */
 export function isOwnAddress(addressWithZone: string): boolean {
   const [address = ''] = addressWithZone.split('%');
@@ -23,8 +23,11 @@ export function isOwnAddress(addressWithZone: string): boolean {
 }
 
 /**
- * Whether the host of a target, as the user wrote it, is a loopback address or a loopback name. The check is
- * cheap enough for every failure. It does not recognise names that only the hosts file maps to this machine.
+ * Whether a host is a loopback address, an unspecified address (`0.0.0.0`, `::`), `localhost` or a name
+ * below it. The check is cheap enough for every failure. It does not recognise names that only the hosts
+ * file maps to this machine.
+ *
+ * @param host name in lower case, or IP literal without brackets
  */
 export function isLoopbackHost(host: string): boolean {
   const family = isIP(host);

@@ -22,7 +22,7 @@ export type ReferenceListParts = {
    * {@link createReferenceList} finds the references itself.
    */
   readonly hosts: readonly string[] | undefined;
-  /** Name servers of DNS monitors. They are references too, beside the system's name servers. */
+  /** Name servers of DNS monitors. Unless `hosts` is given, they and the system's are references. */
   readonly dnsServers: readonly string[] | undefined;
   /** Value of `SVC_NATS_URL`. */
   readonly natsUrl: string;
@@ -138,8 +138,8 @@ const IPV6_ROUTES = '/proc/net/ipv6_route';
 const UP_BY_GATEWAY = 0x3;
 
 /**
- * Addresses of the default gateways in the kernel's main table, the IPv4 gateway
- * first. A link-local address has its interface at the end (`%eth0`). A family
+ * Addresses of the default gateways in the kernel's lists of routes, the IPv4
+ * gateway first. A link-local address has its interface at the end (`%eth0`). A family
  * without a gateway is left out. The list is empty on systems other than Linux.
  */
 function defaultGateways(): string[] {
@@ -150,7 +150,7 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    // The system is not Linux, or the kernel lacks this address family.
+    // The system is not Linux, the kernel lacks this address family, or no descriptor is left.
     return '';
   }
 }
@@ -195,7 +195,7 @@ export function ipv6GatewayIn(routes: string): string | null {
 
 /**
  * Reads an address from its bytes in little-endian order, as x86 and ARM write it. On a big-endian
- * machine, the result is a wrong address. It never answers, and so never counts as a reference.
+ * machine, the result is a wrong address. It is unlikely to answer, and then never counts.
  */
 function addressOf(hexadecimal: string): string {
   return [6, 4, 2, 0].map((at) => Number.parseInt(hexadecimal.slice(at, at + 2), 16)).join('.');
@@ -288,8 +288,8 @@ async function addressesOf(
     const found = await resolver.resolve(host, signal);
     return found.map(({ address }) => address);
   } catch {
-    // The name servers are gone too, or the reference's name
-    // no longer exists. The last known addresses are used.
+    // The name servers are gone too, the reference's name no longer exists,
+    // or the round has ended. The last known addresses are used.
     return known;
   }
 }

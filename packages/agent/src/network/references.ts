@@ -10,8 +10,8 @@ export type Reference = {
   /** Name for the log: `10.0.0.1:53 (tcp)`. It also identifies the reference. */
   readonly name: string;
   /**
-   * Asks the host once. Calls `heard` with the address family of each answer, whatever the answer
-   * says; null when the family is not known. Resolves when no further answer can come. Never rejects.
+   * Asks the host. Calls `heard` with the address family of each answer, whatever the answer says; null when
+   * the family is not known. Resolves when no further answer can come, or `signal` aborts. Never rejects.
    */
   askReference(signal: AbortSignal, heard: (family: Family | null) => void): Promise<void>;
 };
@@ -40,7 +40,7 @@ const ASK_GONE_EVERY_MS = 1_000;
  * one has answered, ms. The name of the NATS server may be resolved late.
  */
 const BEGINNING_MS = 10_000;
-/** A family that has been gone for this long is asked only at the long interval, {@link ASK_EVERY_MS}, ms. */
+/** Time after which a family that is gone no longer causes rounds at the short interval, ms. */
 const LATELY_MS = 3_600_000;
 /** Maximum time that a reference has for its answer, ms. It is enough to repeat a lost datagram or SYN. */
 const ANSWER_WITHIN_MS = 2_000;
@@ -68,13 +68,13 @@ export class References {
   readonly #parts: ReferencesParts;
   readonly #reach: Readonly<Record<Scope, Reach>> = { all: new Reach(), 4: new Reach(), 6: new Reach() };
   /**
-   * The references that each round asks: the listed references, and those that answered
-   * within the last hour but are no longer listed, because their route is gone.
+   * The references that each round asks: the listed references, and those that answered within
+   * the last hour but are no longer listed, for example because their route is gone.
    */
   readonly #known = new Map<string, Reference>();
   readonly #stopping = new AbortController();
   readonly #stops: (() => void)[] = [];
-  /** The scopes whose loss was logged and that have not answered since. */
+  /** The scopes whose loss was logged, until they answer again or are forgotten. */
   readonly #loggedLosses = new Set<Scope>();
   #next: Promise<Round> | null = null;
   #startedAt = Number.NEGATIVE_INFINITY;
@@ -109,8 +109,9 @@ export class References {
   }
 
   /**
-   * Since when all references of these families are gone, monotonic ms. Null while a reference
-   * of one family answers, or before any reference of that family is known to have worked.
+   * Since when all references of these families are gone, monotonic ms. Null while those of one of
+   * the families are not gone. All references together stand for a family over which none is known
+   * to have worked.
    *
    * @param families the families of a target; empty: they are not known, so all references count
    */
@@ -124,8 +125,8 @@ export class References {
   }
 
   /**
-   * When a reference of these families first answered again after all had been gone, monotonic ms; negative
-   * infinity: never.
+   * When references of these families last came back after all had been gone, monotonic ms; negative
+   * infinity: never. Of several families, the one that came back earliest counts.
    */
   backAt(families: Families): number {
     return Math.min(...this.#reachOf(families).map(({ backAt }) => backAt));
@@ -191,8 +192,8 @@ export class References {
   async #startRound(): Promise<Round> {
     const { clock } = this.#parts;
     const waitMs = Math.max(0, this.#roundBeganAt + ROUND_EVERY_MS - clock.monotonic());
-    // The function waits even for a resolved promise, so that
-    // further callers in this turn of the event loop join the round.
+    // The function waits even for a resolved promise, so that calls
+    // that follow this one without a pause join the round.
     await (waitMs > 0 ? pause(this.#parts.clock, waitMs, this.#stopping.signal) : Promise.resolve());
     this.#next = null;
     this.#roundBeganAt = clock.monotonic();
@@ -262,7 +263,7 @@ export class References {
   }
 
   /**
-   * Returns the listed references. If the list cannot be made because no
+   * Returns the listed references. If the list cannot be made, for example because no
    * descriptors are left, returns the references that the last round asked.
    */
   #listed(): readonly Reference[] {
@@ -335,8 +336,8 @@ class Reach {
   }
 
   /**
-   * When a reference first answered again after all references
-   * had been gone; negative infinity when that never happened.
+   * When a reference answered again after all references had been gone: the
+   * last such instant, monotonic ms; negative infinity when there was none.
    */
   get backAt(): number {
     return this.#backAt;

@@ -11,7 +11,8 @@ const MAX_HOSTS = 20_000;
 /** "Nearly all hosts fail" is true while at most this part of the hosts answers. */
 const ANSWERING_PART = 0.2;
 /**
- * While the references answer, the network counts as down for this long after a host was last cut off, ms.
+ * While the references answer, the network counts as down for this long
+ * after a host was last cut off, ms, if at least two hosts were.
  */
 const SICK_MS = 10_000;
 /** A host that was last cut off this long ago is forgotten, ms, because it may not be checked any more. */
@@ -37,7 +38,7 @@ type Failing = { readonly since: number; readonly lastAt: number; readonly famil
  */
 type CutOff = Failing;
 
-/** A host that answered: start of the attempt (monotonic ms), and the family that the attempt used. */
+/** A host that answered: start of the attempt (monotonic ms), and the attempt's families. */
 type Answered = { readonly at: number; readonly families: Families };
 
 /**
@@ -48,29 +49,29 @@ type Answered = { readonly at: number; readonly families: Families };
  *     a reference answers ────────────────────────────────────────▶ the target's (*)
  *     no reference answers any more
  *       ├─ the host has answered since the references are gone ───▶ the target's
- *       ├─ the host fails again, and meanwhile more than a fifth
- *       │  of the hosts have answered ────────────────────────────▶ the target's (**)
+ *       ├─ more than a fifth of the hosts have answered since
+ *       │  then and since the host began to fail ─────────────────▶ the target's (**)
  *       └─ otherwise ─────────────────────────────────────────────▶ the network's
  *
  * (*) If the attempt began before the references answered
  * again, the failure is the network's: the packets were lost.
  *
- * (**) The references were wrong about the network, so each reference is forgotten until it answers again.
+ * (**) The references were wrong about the network, so none of them counts until it answers again.
  *
  * IPv4 and IPv6 fail independently. A target that was tried over one family
  * is compared with the references and hosts that answer over the same family.
  *
  * A failure waits for the references' answer, some milliseconds while the network works. A
  * failure cannot be compared with other hosts at once, because the first host that fails
- * may be checked a whole period before the others. Attempts against this machine say
- * nothing about the network and are ignored. The watch costs nothing while nothing fails.
+ * may be checked a whole period before the others. Attempts against loopback hosts say nothing
+ * about the network and are ignored. The watch costs almost nothing while nothing fails.
  */
 export class NetworkWatch {
   readonly #parts: WatchParts;
   readonly #failing = new Map<string, Failing>();
   /**
-   * The last answer of each host. It is recorded only while
-   * some host fails or is cut off, or references are gone.
+   * The last answer of each host to an HTTP or TCP check. It is recorded only
+   * while some host fails or is cut off, or references are gone.
    */
   readonly #answered = new Map<string, Answered>();
   /** Hosts that the agent's own network cuts off, until they answer. */
@@ -94,8 +95,8 @@ export class NetworkWatch {
    * Records the outcome of an attempt, and finds out who caused a failure.
    *
    * @param startedAt start of the attempt, monotonic ms
-   * @returns whether the agent's network caused the failure; null when the
-   *   attempt did not fail, or when the network cannot have caused the failure
+   * @returns whether the agent's network caused the failure; null when the attempt did not fail
+   *   at connection level, when its host is a loopback host, or when no reference counts
    */
   seen(check: Check, found: ProbeOutcome, startedAt: number): Promise<boolean> | null {
     const families = found.families ?? NO_FAMILY;
@@ -116,9 +117,10 @@ export class NetworkWatch {
   }
 
   /**
-   * Whether the agent's network is down, for one address family or both. While the references are
-   * gone, one host that was cut off after the last answer of any host is enough. Otherwise at least
-   * two such hosts are needed, and the last host must have been cut off within the last ten seconds.
+   * Whether the agent's network is down, for one address family or both. While the references, or
+   * those of one family, are gone, one host (of that family) that was cut off after the last answer
+   * of any host is enough. Otherwise at least two such hosts are needed, and the last host must have
+   * been cut off within the last ten seconds.
    * A host to which this machine never has a route does not count while other hosts answer.
    */
   get isDown(): boolean {
@@ -175,8 +177,8 @@ export class NetworkWatch {
       const answered = this.#answered.get(host);
       if (answered !== undefined && answered.at > goneSince && isBy(answered.families, families))
         return false;
-      // Other hosts are checked within one period after this host. So only when this
-      // host fails again can enough of them have answered since its first failure.
+      // Other hosts are checked within one period after this host. So usually, only when
+      // this host fails again can enough of them have answered since it began to fail.
       if (this.#haveAnsweredSince(Math.max(goneSince, failing.since), families)) {
         references.forgetAnswers(families);
         for (const [each, cutOff] of this.#cutOff)
@@ -189,8 +191,8 @@ export class NetworkWatch {
   }
 
   /**
-   * Whether so many hosts of these families have answered
-   * after `since` that "nearly all hosts fail" is not true.
+   * Whether so many hosts of these families have answered, in attempts that
+   * began after `since`, that "nearly all hosts fail" is not true.
    */
   #haveAnsweredSince(since: number, by: Families): boolean {
     let answering = 0;
