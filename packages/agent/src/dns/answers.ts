@@ -40,8 +40,8 @@ export function brokenChain(message: DnsMessage, name: string): string | null {
 }
 
 /**
- * Describes the circle in a chain of names, each of which
- * is an alias for the next. Null when there is no circle.
+ * Describes the circle that the last name of a chain closes, because it occurs in the chain
+ * before. Null when it does not. Each name of the chain is an alias for the next.
  */
 export function circleIn(names: readonly string[]): string | null {
   const last = names.at(-1) ?? '';

@@ -20,8 +20,9 @@ const FIRST_WAIT_MS = 500;
 const OTHER_NAME_MS = 10_000;
 
 /**
- * Asks DNS servers from the event loop, without the thread pool and with a bounded number of sockets. One
- * client serves all look-ups of an agent and remembers which servers answer (decision 0030).
+ * Asks DNS servers from the event loop, without the thread pool. UDP queries share a bounded number of
+ * sockets for each server. A client remembers which servers answer (decision 0030), so all look-ups of
+ * a resolver share one client, and all DNS checks share another.
  */
 export class DnsClient {
   readonly #servers = new Map<string, KnownServer>();
@@ -63,7 +64,7 @@ export class DnsClient {
     return this.#silence.isTotal(since, this.#now());
   }
 
-  /** Closes the sockets. Open questions settle as `unable`. */
+  /** Closes the UDP sockets. Questions that wait for an answer over UDP settle as `unable`. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#servers.values()].map(({ udp }) => udp.close()));

@@ -63,7 +63,7 @@ export class KnownServer {
     return this.#now() >= this.#plainUntil;
   }
 
-  /** Records that the server has sent a message, whatever it says. */
+  /** Records that the server has answered a question. */
   recordReply(): void {
     this.#answeredAt = this.#now();
     this.#retrialAt = Number.POSITIVE_INFINITY;
@@ -87,7 +87,7 @@ export class KnownServer {
 
   /**
    * Records that another server answered a question that this server was asked too.
-   * This server now counts as silent, unless it has sent a message since `sentAt`.
+   * This server now counts as silent, unless it has answered a question since `sentAt`.
    *
    * @param sentAt when this server was first asked that question, ms on the clock `now`
    */
@@ -97,7 +97,7 @@ export class KnownServer {
 }
 
 /**
- * Number of source ports that are in use for a server at one time. Each query takes one of them at random.
+ * Number of source ports for new queries to a server. Each query takes one of them at random.
  */
 const PORTS = 4;
 /** A port is replaced after this number of queries, or after {@link PORT_LIFE_MS}. */
@@ -294,7 +294,7 @@ class Port {
     this.#checkIdle();
   }
 
-  /** Removes a query and frees its id. The query gets no answer after this. */
+  /** Removes a query and frees its id. Later messages with this id do not reach the query. */
   #endQuery(id: number): void {
     const pending = this.#pending.get(id);
     if (pending !== undefined) pending.query = undefined;

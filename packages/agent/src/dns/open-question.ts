@@ -44,8 +44,8 @@ export type DnsReply =
   | { kind: 'unable'; why: string };
 
 /**
- * Silence about one name after which another name is queried, ms. An attempt whose
- * time-out is at most twice as long cannot distinguish silent servers from a silent name.
+ * Silence about one name after which another name is queried, ms, unless
+ * the second try comes earlier. It is short, so that short time-outs leave time for this test.
  */
 const LISTEN_AFTER_MS = 100;
 
@@ -60,8 +60,8 @@ export class OpenQuestion implements Bounded {
   readonly #startedAt: number;
   readonly #settle: (reply: DnsReply) => void;
   /**
-   * Servers that may still answer. A server that refused to answer, or
-   * could not be reached, is removed. The server to ask next comes first.
+   * Servers that may still answer. A server that refused to answer, sent a malformed answer
+   * over TCP, or could not be reached, is removed. The server to ask next comes first.
    */
   readonly #hopeful: KnownServer[];
   /** When each server was first asked. Servers that have answered since are left out. */
@@ -76,7 +76,7 @@ export class OpenQuestion implements Bounded {
   #wait: NodeJS.Timeout | undefined;
   #tries = 0;
   #ignored = 0;
-  /** Whether at least one server has answered this question, even if it refused to help. */
+  /** Whether at least one server has sent something for this question, be it a refusal or garbage. */
   #isHeard = false;
   #isDone = false;
   #askForOther: (name: string) => void = () => {};
@@ -146,8 +146,8 @@ export class OpenQuestion implements Bounded {
   }
 
   /**
-   * While only this question's name has been silent, asks for
-   * another name, to find out whether the servers answer at all.
+   * Asks for another name, to find out whether the servers answer at
+   * all, if {@link Silence.otherNameToAsk} has a name for this test.
    */
   #listenForOthers(): void {
     const { name } = this.#question;

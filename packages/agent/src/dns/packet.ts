@@ -41,7 +41,7 @@ export type DnsMessage = {
    * none, or when the class is not IN or no probe asks for the type.
    */
   question: DnsQuestion | null;
-  /** The records of the answer section that have a known type and class IN. */
+  /** The records of the answer section that have a known type and class IN; empty if `isTruncated`. */
   answers: DnsRecord[];
 };
 
@@ -75,8 +75,8 @@ const TYPES = new Map<number, RecordType>(RECORD_TYPES.map((type) => [TYPE_CODES
  * Writes a query that asks the server for recursion (the RD flag).
  *
  * @param withEdns whether to accept answers up to 1,232 bytes; false for servers that fail on EDNS
- * @throws DnsFormatError when the name has an empty label, a label over 63
- *   bytes, a character of more than one byte, or more than 255 bytes on the wire
+ * @throws DnsFormatError when the name has an empty label, a label over 63 bytes, a character
+ *   of more than one byte, a backslash at its end, or more than 255 bytes on the wire
  */
 export function encodeQuery(id: number, { name, type }: DnsQuestion, withEdns: boolean): Buffer {
   const encodedName = encodeName(name);

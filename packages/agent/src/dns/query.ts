@@ -11,10 +11,10 @@ export type Query = {
   /**
    * Called at most once, instead of `answered`, when no answer will come. `code` is the
    * system's error code, such as `ECONNREFUSED`, or one of svc's: `EBUSY` (too many queries are
-   * pending), `ECANCELLED` (the client was closed), `EBADRESP` (a malformed answer over TCP).
+   * pending), `ECANCELLED` (the client was closed), `EBADRESP` (over TCP, a message that is no answer).
    */
   failed: (code: string) => void;
-  /** Called for bytes that have the right id but do not answer the question. The query goes on. */
+  /** Called for a datagram that has the right id but does not answer the question. The query goes on. */
   garbage: () => void;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Time without an answer after which a name counts as silent, ms. It
- * is shorter than the first wait between two tries of a question.
+ * Longest time without an answer after which a name counts as silent, ms.
+ * It is shorter than the first wait between two tries of a question.
  */
 export const SILENT_AFTER_MS = 450;
 /**
@@ -57,8 +57,8 @@ export class Silence {
   }
 
   /**
-   * Records that no server of a question could be reached:
-   * each refused the connection, or there was no route to it.
+   * Records that no server of a question could be reached: each refused
+   * the connection, there was no route to it, or no socket was left.
    */
   recordUnreachable(now: number): void {
     this.#unreachableAt = now;

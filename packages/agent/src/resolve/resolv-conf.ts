@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { parseServer, type ServerAddress } from '../dns/servers.ts';
 
-/** The parts of resolv.conf(5) that svc uses. Options such as `edns0`, `inet6` and `sortlist` are ignored. */
+/** The parts of resolv.conf(5) that svc uses. Others, such as `sortlist` and `options edns0`, are ignored. */
 export type ResolvConf = {
   servers: readonly ServerAddress[];
   /**
@@ -11,9 +11,9 @@ export type ResolvConf = {
   search: readonly string[];
   /** Number of dots from which a name is first queried as it is written. */
   ndots: number;
-  /** Longest wait for an answer of one server, ms. */
+  /** Longest wait between two tries, ms. */
   timeoutMs: number;
-  /** Number of rounds through all servers. */
+  /** A question about one name takes at most `timeoutMs` × `attempts` × number of servers. */
   attempts: number;
   /** Whether each look-up starts with the next server of the list. */
   rotate: boolean;
@@ -24,7 +24,7 @@ export type ResolvConf = {
 const MAX_SERVERS = 3;
 
 /**
- * Reads resolv.conf(5) with the defaults and bounds of glibc. Lines that make no sense are
+ * Reads resolv.conf(5) with the defaults and maxima of glibc. Lines that make no sense are
  * ignored, as glibc does. A server may have a port, `[10.0.0.53]:5353`, as on the BSDs.
  *
  * @param hostname name of this machine; the part after its

@@ -4,8 +4,8 @@ import type { Family } from '../network/families.ts';
 export type ResolvedAddress = { address: string; family: Family };
 
 /**
- * Turns the host of an HTTP or TCP target into addresses. It works like the
- * system's resolver (hosts file, search list, system servers), but does not use
+ * Turns a host, for example that of an HTTP or TCP target, into addresses. It works
+ * like the system's resolver (hosts file, search list, system servers), but does not use
  * Node's pool of four threads, so a name that never answers delays no other check.
  */
 export interface Resolver {
@@ -13,9 +13,10 @@ export interface Resolver {
    * Resolves a host to its addresses, in the order in which they should be tried. The list is never empty.
    *
    * It returns the addresses at once for IP literals (with or without brackets), the old numeric spellings
-   * of IPv4 addresses, `localhost`, and names in the hosts file. For any other name it returns a promise.
+   * of IPv4 addresses, `localhost` and names below it, and names in the hosts file. For any other name it
+   * returns a promise.
    *
-   * @throws ResolveError (thrown or rejected) when no address is found
+   * @throws ResolveError (rejected) when no address is found
    * @throws SvcError (rejected) when the agent itself could not look the name up
    * @throws `signal.reason` (rejected) when `signal` aborts
    */
@@ -27,7 +28,7 @@ export interface Resolver {
    * @param since start of a look-up that has no answer (`performance.now()`)
    */
   isSilentSince(since: number): boolean;
-  /** Ends every look-up with `ECANCELLED` and closes the sockets of the resolver. */
+  /** Closes the sockets of the resolver. Look-ups that wait for an answer end with `ECANCELLED`. */
   close(): Promise<void>;
 }
 
@@ -40,13 +41,16 @@ export type ResolveErrorCode =
   /** The name exists but has neither A nor AAAA records. */
   | 'ENODATA'
   /**
-   * No server knows the answer: each sent SERVFAIL, REFUSED, a
-   * referral or a malformed answer, or could not be reached.
+   * No server knows the answer: each sent an error (such as SERVFAIL or REFUSED), a referral
+   * or a malformed answer, or could not be reached. At least one has sent something.
    */
   | 'ESERVFAIL'
-  /** No name server of the agent can be reached. This says nothing about the name. */
+  /**
+   * No name server of the agent can be reached, or none answers
+   * about any name. This says nothing about the name.
+   */
   | 'EUNREACHABLE'
-  /** No server answered in time. */
+  /** At least one server did not answer in time, and no other server knew the answer. */
   | 'ETIMEOUT'
   /** The text is not a host name. */
   | 'EBADNAME'

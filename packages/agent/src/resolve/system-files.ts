@@ -15,7 +15,8 @@ const LOOK_AGAIN_MS = 1_000;
 /**
  * The system's resolver configuration: the hosts file and resolv.conf. They are
  * checked for changes at most once a second, and read again when they have changed.
- * A missing or unreadable file counts as empty, as it does for the system.
+ * A missing or unreadable file counts as empty, as it does for the system. If a
+ * file cannot be read because no descriptors are left, the last contents stay.
  *
  * The system calls are synchronous on purpose. They take some microseconds once a second.
  * Asynchronous calls would wait in the thread pool, which look-ups must not depend on.

@@ -225,7 +225,7 @@ type AddressLookupResult =
   | { kind: 'failed' | 'silent' | 'unreachable' | 'unable'; why: string };
 
 /**
- * Asks for the IPv4 and IPv6 addresses of one full name at the same time. `settle` is called once,
+ * Asks for the addresses of one full name, of all families at the same time. `settle` is called once,
  * after this function has returned, unless the returned function cancels the look-up before.
  *
  * @param name canonical name
