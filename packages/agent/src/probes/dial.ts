@@ -261,9 +261,9 @@ class Dialling implements Bounded {
 }
 
 /**
- * Detaches the socket from the dial: its events are ignored, and it keeps no
- * reference to the dial (decision 0020). The listener for errors stays,
- * because an error of a dropped or returned socket must not crash the process.
+ * Detaches the socket from the dial: its events are ignored, and it keeps no reference to
+ * the dial (decision 0020). A listener that ignores errors is added, because an error of a
+ * dropped or returned socket must not crash the process.
  */
 function leave(socket: Socket): void {
   socket.removeAllListeners('connect');

@@ -5,8 +5,8 @@ import type { Families } from '../network/families.ts';
 
 /**
  * The finding of one attempt. `failed` is a verdict about the target. `not_run`
- * says that the agent could not probe, and never counts against the target. The
- * runner, not the probe, takes account of retries, `degraded_at` and starvation.
+ * says that the agent could not probe, and never counts against the target. The runner, not the
+ * probe, takes account of retries, `degraded_at`, the expiry of certificates, and starvation.
  */
 export type ProbeOutcome = {
   outcome: 'passed' | 'failed' | 'not_run';
@@ -22,14 +22,15 @@ export type ProbeOutcome = {
   /** Set only with `timedOut`: the target had sent everything, and the agent was still decoding it. */
   hasWholeAnswer?: boolean;
   /**
-   * Set when the agent's own network may have caused the failure: connecting failed, the
-   * connection broke before the target had sent anything, or a name server could not answer
-   * (SERVFAIL). A forwarder on this machine answers SERVFAIL while the uplink is down.
+   * Set when the agent's own network may have caused the failure: connecting failed, the connection
+   * broke before an answer began, or no name server knew the answer (such as SERVFAIL). A forwarder
+   * on this machine answers SERVFAIL while the uplink is down. May be absent if `timedOut` is set.
    */
   notConnected?: boolean;
   /**
-   * The address family of the connection; if there was none, the families of the dialled
-   * addresses. Absent or empty when nothing was dialled, or when a proxy connected to the target.
+   * The address family of the connection. Without a connection, the families of the host's addresses
+   * (HTTP), or of those that were dialled so far (TCP). Absent or empty when no address was to be
+   * dialled, and when a proxy connects to the target.
    */
   families?: Families;
   certificateExpiresAt?: number;

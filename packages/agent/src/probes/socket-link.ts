@@ -12,8 +12,8 @@ export interface SocketListener {
    */
   onSecured(secured: Secured, socket: TLSSocket, readsItself: boolean): void;
   /**
-   * `count` bytes were just read into `bytes`. Once this
-   * method has returned, other sockets overwrite `bytes`.
+   * `count` bytes were just read into `bytes`. Once this method
+   * has returned, other sockets may overwrite `bytes`.
    */
   onBytes(count: number, bytes: Uint8Array): void;
   /** The target closed its side of the connection, or the socket is closed. */

@@ -44,8 +44,8 @@ type SecureParts = {
 };
 
 /**
- * Opens a verified TLS connection. A failure before the end of the handshake is reported
- * by the socket's event `error`.
+ * Opens a TLS connection and verifies the server's certificate. If the handshake fails,
+ * `onSecured` is not called, and the socket's events `error` and `end` report the failure.
  */
 export function openTls({ serverName, context, offers, via, onSecured }: SecureParts): TLSSocket {
   let certificate: PeerCertificate | undefined;

@@ -84,8 +84,8 @@ class Lookup {
   #links = 0;
   #unanswered: number;
   /**
-   * The first failure of a question, in an attempt without assertions. Such an
-   * attempt asks for A and AAAA, and the other question may still be answered.
+   * The failure to report if no address is found, in an attempt without assertions: that of the first
+   * question that failed, or an NXDOMAIN. The attempt asks for A and AAAA, and one answer is enough.
    */
   #failure: Failure | undefined;
   #unregister: () => void = () => {};
@@ -191,8 +191,9 @@ class Lookup {
   }
 
   /**
-   * Says why the aliases lead to no record (a circle, or too many). Null when they do
-   * not, or when records were found. Such aliases are a failure whatever is asserted.
+   * Says why the aliases can lead to no record: they form a circle, or are too many. Null when
+   * neither is the case, or when records of another type than CNAME were found. Such aliases
+   * are a failure whatever is asserted.
    */
   #brokenChain(
     { name, type }: DnsQuestion,
@@ -206,8 +207,9 @@ class Lookup {
   }
 
   /**
-   * The next name to ask for, or undefined when no CNAME assertion needs a further link. An answer
-   * about aliases may hold only one link, and the name that it leads to may be an alias too.
+   * The next name to ask for: an answer about aliases may hold only one link, and the name that
+   * it leads to may be an alias too. Undefined when there is no new name, when there are
+   * {@link MAX_CHAIN} links, or when no CNAME assertion needs a further link.
    */
   #nextLink(seen: readonly string[]): string | undefined {
     const target = seen.at(-1);

@@ -57,7 +57,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   #lookup: AbortController | undefined;
   #exchange: Exchange | undefined;
   #head: ResponseHead | undefined;
-  /** Latency and phases at the instant when the last byte came. */
+  /** Latency and phases at the instant when the last needed byte had come. */
   #measured: ReturnType<Stopwatch['read']> | undefined;
   #body: BodySink | undefined;
   #certificateExpiresAt: number | undefined;

@@ -3,7 +3,7 @@ import { type KeptBodies, KeptBytes } from './kept-bodies.ts';
 
 export type BodyEnd =
   | { kind: 'complete' }
-  /** The body has more than 2 MiB, and the rest is not read. */
+  /** The body has more than 2 MiB, and the rest is not kept. */
   | { kind: 'truncated' }
   /** The memory that all kept bodies share is used up. */
   | { kind: 'no-room' }
@@ -15,7 +15,10 @@ export interface BodyListener {
    * listener must write no more. A call of {@link onBodyEnd} follows.
    */
   onBodyFull(): void;
-  /** Called once, when the body has ended, possibly from within `write` or `end`. */
+  /**
+   * Called when the body has ended, possibly from within `write` or `end`. The first call counts.
+   * A decoder may make further calls until the body is released.
+   */
   onBodyEnd(end: BodyEnd): void;
 }
 

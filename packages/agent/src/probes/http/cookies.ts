@@ -1,12 +1,12 @@
 import type { CookieJar } from 'tough-cookie';
 
-/** Maximum size of the name and value of one cookie, bytes, as in browsers (RFC 6265bis, section 5.6). */
+/** Maximum size of the name and value of one cookie, characters (RFC 6265bis, section 5.6, has bytes). */
 const MAX_COOKIE_BYTES = 4 * 1_024;
 /** Maximum size of a whole `Set-Cookie` line with its attributes, bytes. */
 const MAX_LINE_BYTES = 8 * 1_024;
 /**
- * Maximum size of all cookies in one request, bytes. Servers refuse
- * header lines beyond 8 KiB. Cookies that do not fit are left out.
+ * Maximum size of all cookies in one request, bytes. Many servers refuse header lines beyond
+ * 8 KiB. The first cookie that does not fit is left out, and so are those after it.
  */
 const MAX_SENT_BYTES = 8_000;
 

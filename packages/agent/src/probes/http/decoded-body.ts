@@ -16,7 +16,8 @@ import type { Semaphore } from './semaphore.ts';
 const MAX_CODINGS = 2;
 
 /**
- * Logarithm of the largest window, bytes, that decoders of `Content-Encoding: zstd` must accept (RFC 9659).
+ * Size of the largest window that decoders of `Content-Encoding: zstd` must
+ * accept (RFC 9659), as the binary logarithm of the number of bytes.
  */
 const ZSTD_WINDOW_LOG = 23;
 
@@ -57,8 +58,8 @@ export const HEAVY_DECODERS = 8;
  *
  * Decoding begins when the whole encoded body has come, or slightly more than 2 MiB of it. A decoder then
  * works for milliseconds and never waits for the target, so a few decoders can serve all bodies. A
- * thousand decompression bombs take no more memory for windows than {@link HEAVY_DECODERS} bodies. A bomb
- * is decoded up to 2 MiB and at most one more piece (16 KiB). An empty body is empty under every coding.
+ * thousand decompression bombs take no more memory for windows than {@link HEAVY_DECODERS} bodies. Of a
+ * bomb, only 2 MiB are kept, and {@link release} ends the decoding. An empty body is empty under every coding.
  */
 export class DecodedBody implements BodySink {
   readonly #codings: readonly string[];
@@ -182,7 +183,7 @@ export class DecodedBody implements BodySink {
 
   /**
    * Decodes the first member of a gzip body alone and returns true, if the bytes after it are not another
-   * member. Browsers ignore such bytes, but Node's decoder fails and loses everything that it had decoded.
+   * member. Browsers ignore such bytes, but Node's decoder fails and loses what it has not passed on yet.
    */
   #readsFirstMember(coding: string | undefined, { message }: Error): boolean {
     const encoded = this.#encoded.view();

@@ -22,6 +22,7 @@ export type ProxyDialResult =
   | { kind: 'failed'; message: string }
   /** The proxy refuses the target. */
   | { kind: 'denied'; message: string }
+  /** The proxy cannot be reached, does not answer like a proxy, or refuses to serve the agent. */
   | { kind: 'no-proxy'; message: string }
   /** This machine could not connect to the proxy. This says nothing about the target. */
   | { kind: 'unable'; message: string; reason: NotRunReason }

@@ -72,15 +72,15 @@ export type ExchangeParts = {
 };
 
 /**
- * One request and its response over one fresh connection.
+ * One request and its response over a fresh connection.
  *
  * The exchange speaks HTTP/1.1 wherever the target accepts it. A target that knows only
  * HTTP/2 says so during the TLS handshake, or agrees to no protocol there and does not
  * answer in HTTP/1.1. The exchange then begins again over HTTP/2 (decision 0020).
  *
  * The code does little work per check: no streams lie between the socket and the
- * parser, all plain sockets share one read buffer, and each socket has four event
- * handlers. After {@link close}, the {@link ExchangeListener} is not called.
+ * parser, most sockets share one read buffer ({@link SocketLink.onread}), and sockets share
+ * their event handlers. After {@link close}, the {@link ExchangeListener} is not called.
  */
 export class Exchange implements SocketListener {
   /**
@@ -320,7 +320,7 @@ export class Exchange implements SocketListener {
   }
 
   /**
-   * Lets other sockets read. A full buffer means that more bytes wait, and libuv
+   * Lets other sockets read. A full buffer suggests that more bytes wait, and libuv
    * would read from this socket up to 32 times before it turns to another socket.
    * In this way, a body in tiny chunks kept the event loop busy for seconds.
    */
@@ -355,7 +355,7 @@ export class Exchange implements SocketListener {
     else this.#fail({ kind: 'failed', message: NEITHER_PROTOCOL });
   }
 
-  /** Whether the connection itself failed before the target had sent anything. */
+  /** Whether the connection itself failed, before the target had sent the first byte of an answer. */
   #isCut({ syscall }: NodeJS.ErrnoException): boolean {
     return !this.#hasFirstByte && syscall !== undefined;
   }
@@ -412,7 +412,7 @@ export class Exchange implements SocketListener {
 /** Code of the TLS alert that a target sends when it speaks no offered protocol (RFC 7301, section 3.2). */
 const NO_SUCH_PROTOCOL = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
 
-/** A size that surely fits into one packet, bytes: the smallest usual MTU without headers. */
+/** Size of a request in ASCII that fits into one packet, bytes: the smallest usual MTU without headers. */
 const ONE_PACKET = 1_200;
 
 /**

@@ -9,8 +9,8 @@ import type { Phase } from './stopwatch.ts';
 const MAX_HEAD_BYTES = 256 * 1_024;
 const MAX_FIELDS = 1_000;
 /**
- * Maximum number of bytes of all frames together. 2 MiB of body and a head need far
- * less. Without this limit, frames without content (single bytes of data, repeated
+ * Maximum number of bytes that are read from the connection. 2 MiB of body and a head need
+ * far less. Without this limit, frames without content (single bytes of data, repeated
  * GOAWAYs, announcements of other services) could keep a core busy until the time-out.
  */
 const MAX_BYTES = 4 * 1_024 * 1_024;
@@ -45,7 +45,7 @@ interface Http2Listener extends ResponseListener {
   onError(error: unknown): void;
 }
 
-/** One request and its response over HTTP/2. After {@link close}, the listener is not called. */
+/** One request and its response over HTTP/2. After a call of {@link close}, the listener is not called. */
 export class Http2Conversation {
   readonly #parts: Http2ConversationParts;
   /**

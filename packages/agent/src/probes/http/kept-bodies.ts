@@ -76,8 +76,8 @@ export class KeptBytes {
 }
 
 /**
- * Collects bytes piece by piece in a buffer that doubles. However small the pieces are, the buffer is at most
- * about twice as large as the collected bytes. A list of pieces would take some hundred bytes for each piece.
+ * Collects bytes piece by piece in a buffer that doubles. However small the pieces are, the buffer has 1 KiB
+ * or at most about twice the size of the collected bytes. A list would take some hundred bytes for each piece.
  */
 export class GrowingBuffer {
   readonly #limit: number;

@@ -4,9 +4,9 @@ import type { Hop } from './hop.ts';
 /**
  * Renders a request with its body as one text, which is sent as UTF-8 in one write.
  *
- * svc sets `Content-Length`, `Connection` and the other framing headers itself. A
+ * svc sets `Content-Length` and `Connection` itself, and sends no other header about framing. A
  * configured `Host`, `User-Agent`, `Accept`, `Accept-Encoding` or `Authorization` replaces
- * svc's own. A configured `Cookie` and the cookies that redirects set share one line.
+ * svc's own. Configured cookies and the cookies that redirects have set share one line.
  *
  * @returns the text, or the reason why the configured headers cannot be sent
  */
@@ -58,8 +58,8 @@ const DEFAULTED: Readonly<Record<string, number>> = {
 };
 
 /**
- * Headers that svc sets itself. Configured values are left
- * out, because they would contradict the real framing.
+ * Headers about the framing and the connection. Configured ones are
+ * not sent, because they would contradict how svc really sends the request.
  */
 const FRAMING_HEADERS = new Set([
   'connection',

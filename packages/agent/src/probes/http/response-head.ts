@@ -3,7 +3,7 @@ import type { HttpCheck } from '@svc/shared/messages/check.ts';
 
 export type ResponseHead = {
   statusCode: number;
-  /** Values by lower-case name. Several values are joined by `, `. */
+  /** Values by lower-case name. {@link HeaderFields} says how several values are kept. */
   headers: ReadonlyMap<string, string>;
   /** The values of `Set-Cookie`, one for each line; absent when there is no such line. */
   setCookies?: readonly string[] | undefined;
@@ -22,7 +22,7 @@ export type Framing =
 export const MAX_HEAD_BYTES = 256 * 1_024;
 export const MAX_HEAD_LINES = 1_000;
 
-/** Some servers name odd versions, and some send two spaces before the status. All clients accept this. */
+/** Some servers name odd versions, and some send two spaces before the status. Other clients accept this. */
 const STATUS_LINE = /^HTTP\/\d(?:\.\d)? +([1-9]\d\d)(?: [^\0\n]*)?$/i;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const FORBIDDEN_IN_VALUE = /[\0\r]/;

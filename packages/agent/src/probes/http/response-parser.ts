@@ -12,7 +12,7 @@ import {
   type ResponseHead,
 } from './response-head.ts';
 
-/** Receives the parts of a response in their order. The parser calls it from within `push` and `end`. */
+/** Receives the parts of a response in their order. A parser calls it from within `push` and `end`. */
 export interface ResponseListener {
   /** The head of the final response. Interim (1xx) heads are skipped, except 101. */
   onHead(head: ResponseHead): void;
@@ -34,8 +34,8 @@ type State =
   | 'done';
 
 /**
- * Reads one HTTP/1.x response from the pieces in which it arrives. The parser keeps at most
- * one head (256 KiB) or one line of a chunked body, and passes body bytes on as they come.
+ * Reads one HTTP/1.x response from the pieces in which it arrives. The parser keeps at most one head
+ * (256 KiB) and one line of a chunked body (4 KiB), and passes body bytes on as they come.
  */
 export class ResponseParser {
   readonly #method: HttpCheck['method'];
@@ -43,8 +43,8 @@ export class ResponseParser {
   readonly #keptBodies: KeptBodies;
   #state: State = 'head';
   /**
-   * A head that came in pieces. Its memory stays charged until {@link stop},
-   * because the strings of the headers share the memory of its text.
+   * A head that came in pieces. The memory of a final head stays charged until
+   * {@link stop}, because the strings of the headers share the memory of its text.
    */
   #partialHead: KeptBytes | undefined;
   #headBytes = 0;
@@ -65,7 +65,7 @@ export class ResponseParser {
     this.#keptBodies = keptBodies;
   }
 
-  /** Stops reading. Later bytes are ignored. */
+  /** Stops reading, and gives the memory of the head back. Later bytes are ignored. */
   stop(): void {
     this.#state = 'done';
     this.#releaseHead();

@@ -39,7 +39,7 @@ async function run(
     };
   }
   const result = await dial(target.host, target.port, { resolver, egress, timeoutMs, signal });
-  // The connection ends in an orderly close (FIN), because many services log every reset as an error.
+  // `destroy` sends FIN and not a reset, because many services log every reset as an error.
   if (result.kind === 'connected') result.socket.destroy();
   return outcomeOf(result);
 }
