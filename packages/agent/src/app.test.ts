@@ -361,7 +361,7 @@ test('kill -9 of the server while jobs run: every result arrives, once', async (
 });
 
 describe('the end', () => {
-  test('running attempts finish, other jobs come back, every result is reported, and the last heartbeat says that it stops', async () => {
+  test('running attempts finish, other jobs come back, every result is reported, and a heartbeat says that the agent stops', async () => {
     await startAgent({ concurrency: 2, drainMs: 4_000 });
     await send([job(1, 1_000), job(2, 1_000), job(3, 1_000)]);
     await probe.begun(2);

@@ -70,7 +70,7 @@ describe('a starved agent', () => {
     expect(judgeAttempt(found, { degraded_at: 800 }, stalled(500), NOW)).toEqual(starved);
   });
 
-  test('can judge it when the delay does not explain the excess', () => {
+  test('can judge a slow target when the delay does not explain the excess', () => {
     const found = outcomeOf('passed', { latency: 1_301 });
     const verdict = judgeAttempt(found, { degraded_at: 800 }, stalled(500), NOW);
     expect(verdict).toEqual({ outcome: 'degraded' });
@@ -110,12 +110,12 @@ describe('an agent that was held back, and free for long enough', () => {
     [800, 'degraded'],
     [2_500, 'degraded'],
     [2_501, 'not_run'],
-  ])('knows that the target took longer than %d ms by far: %s', (degraded_at, outcome) => {
+  ])('with degraded_at %d, an answer after 9 s is %s', (degraded_at, outcome) => {
     const found = outcomeOf('passed', { latency: 9_000 });
     expect(judgeAttempt(found, { degraded_at }, waited, NOW).outcome).toBe(outcome);
   });
 
-  test('asks for the free time until the answer was there: decoding comes after it', () => {
+  test('asks for the free time until the answer had arrived, because decoding comes after it', () => {
     const asked: (number | undefined)[] = [];
     const heldBack = (latency?: number): HeldBack => {
       asked.push(latency);
@@ -126,7 +126,7 @@ describe('an agent that was held back, and free for long enough', () => {
     expect(asked).toEqual([5_000, undefined]);
   });
 
-  test('a time-out while the agent was decoding the whole answer is its own', () => {
+  test('does not blame the target for a time-out while it was decoding the whole answer', () => {
     const found = { ...timedOut(9_000), hasWholeAnswer: true };
     expect(judgeAttempt(found, { degraded_at: 0 }, waited, NOW)).toEqual(starved);
   });

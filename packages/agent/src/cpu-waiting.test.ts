@@ -11,7 +11,8 @@ import {
 
 /**
  * Samples of an agent, taken every 250 ms. The agent waits during the part
- * `waited` of the time. The machine is under pressure during the part `pressed`.
+ * `waited` of the time. The machine is under pressure during the part `pressed`. The
+ * throttling by a quota grows by the part `throttled` of the time.
  */
 function samples(count: number, waited: number, pressed: number, throttled = 0): CpuSample[] {
   return Array.from({ length: count }, (_, index) => ({
@@ -31,7 +32,7 @@ describe('the parts of a span', () => {
     });
   });
 
-  test('count what happened within it only', () => {
+  test('count only what happened within the span', () => {
     const all = [
       ...samples(5, 1, 1),
       { at: 2_000, waitedMs: 6_000, throttledMs: 70, pressedMs: 10_000, idleMs: 1_000 },
@@ -46,7 +47,7 @@ describe('the parts of a span', () => {
     expect(waitingParts(samples(3, 0.6, 0), 600, 700).waited).toBeCloseTo(0.6);
   });
 
-  test('the waiting of the thread includes the quota, whose own count is used where the waiting is not counted', () => {
+  test('use the count of throttling only where the waiting of the thread, which includes it, is not counted', () => {
     const blind = (throttled: number) =>
       samples(9, 0, 0, throttled).map((sample) => ({ ...sample, waitedMs: null }));
     expect(waitingParts(blind(0.99), 0, 2_000).waited).toBeCloseTo(0.99);
@@ -62,7 +63,7 @@ describe('the parts of a span', () => {
     expect(isStarvedBy(waitingParts(samples(9, 0.05, 0, 1.6), 0, 2_000))).toBe(false);
   });
 
-  test('are absent when the machine does not count, nothing was read yet, or the span has no length', () => {
+  test('are 0 when the machine does not count, nothing was read yet, or the span has no length', () => {
     const blind = [0, 250].map((at) => ({
       at,
       waitedMs: null,
@@ -204,7 +205,7 @@ describe('the free time of an attempt', () => {
     expect(freeMs(blind, 0, 5_000)).toBe(0);
   });
 
-  test('is not less by the throttling of a quota that others use up, on several CPUs', () => {
+  test('is not reduced by the throttling of a quota that other processes use up on several CPUs', () => {
     const samples = samplesOf([{ slept: 3_500, wokeLate: 1_500, ran: 0, heldUp: 0 }]);
     const shared = samples.map((sample) => ({ ...sample, throttledMs: 1.5 * sample.at }));
     expect(freeMs(shared, 0, 5_000)).toBe(3_500);
@@ -222,7 +223,7 @@ test.each([
   expect(isSilenceProvenBy(free, duration)).toBe(isProven);
 });
 
-test('a target that answers within half of the time-out up to ten seconds, or within two, is never proven silent', () => {
+test('a target that answers within half of the time-out, at most 10 s, or within 2 s is never proven silent', () => {
   const steps = fc.array(fc.nat(1_500), { minLength: 1, maxLength: 12 });
   fc.assert(
     fc.property(
@@ -246,7 +247,7 @@ test('a target that answers within half of the time-out up to ten seconds, or wi
   );
 });
 
-test('a target that answers within two seconds more than it may take is never proven slow', () => {
+test('a target that answers less than two seconds after its limit is never proven slow', () => {
   const steps = fc.array(fc.nat(1_500), { minLength: 1, maxLength: 12 });
   fc.assert(
     fc.property(turns, steps, fc.nat(5_000), fc.nat(10_000), (all, network, from, degradedAt) => {

@@ -73,7 +73,7 @@ describe('the health address', () => {
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
 
-  test('answers 404 for every other path', async () => {
+  test('answers 404 for other paths, and 405 for other methods', async () => {
     const { url } = await started();
     expect((await fetch(`${url}/`)).status).toBe(404);
     expect((await fetch(`${url}/metrics`, { method: 'POST', body: 'x' })).status).toBe(405);

@@ -206,7 +206,7 @@ describe('a job', () => {
     expect(readJob({ check: tcpCheck() })).toEqual({ is: 'invalid', key: null });
   });
 
-  test('may be any text: nothing is thrown', () => {
+  test('may be any value: nothing is thrown', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         expect(readJob(value).is).toBe('invalid');
@@ -248,7 +248,7 @@ test('a longer transfer counts as usual after a minute', () => {
   expect(found.at(-1)).toBe(0);
 });
 
-test('an old transfer is not compared, because the clocks have drifted since', () => {
+test('an old transfer is not compared, because the clocks may have drifted since', () => {
   const lateReading = new LateReading({ stallMs: () => 500 });
   const found = [0, 1, 2].map((hour) =>
     lateReading.of(SENT + hour * 3_600_000, 5_000 + hour * 3_600_090 + 20),

@@ -117,7 +117,7 @@ describe('messages', () => {
     ['a slow answer', { outcome: 'degraded' }],
     ['the first result of a version', { version: 2 }],
     ['the first result of a monitor, where it did not pass', { monitor: 9, outcome: 'failed' }],
-  ] as const)('%s takes what waits with it within 10 ms', (_, change) => {
+  ] as const)('%s is sent within 10 ms, with what waits beside it', (_, change) => {
     const started = bench();
     knownBefore(started, 2);
     const { reporter, clock, batches } = started;
@@ -281,7 +281,7 @@ test('forgetting an unknown monitor stores nothing', () => {
   expect(last.size).toBe(0);
 });
 
-test('the next result of a monitor that was forgotten is news, whatever it is', () => {
+test('the next verdict on a monitor that was forgotten is news, whatever it is', () => {
   const last = new LastOutcomes(new FakeClock());
   last.isNews(found(1, 'passed'));
   last.forgetMonitor(1);

@@ -247,7 +247,7 @@ describe('capacity', () => {
     expect(slots()).toEqual([100, 200, 100, 300]);
   });
 
-  test('a turn of the event loop begins 8 attempts, and the next ones go on by age', async () => {
+  test('a turn of the event loop begins 8 attempts, and the next turns go on with the oldest slots', async () => {
     const { submit, runner, probe } = bench({ concurrency: 100 });
     for (let slot = 20; slot > 0; slot -= 1) submit(job({ slot, check: { timeout: slot } }));
     expect([runner.running, runner.pending]).toEqual([8, 12]);
@@ -539,7 +539,7 @@ describe('a job that was sent ahead of its slot', () => {
     expect(probe.attempts).toHaveLength(0);
   });
 
-  test('in whatever order such jobs come, none begins early or more than 4 ms late, behind one timer of all', async () => {
+  test('in whatever order such jobs come, none begins early or more than 4 ms late, and all share one timer', async () => {
     const given = fc.array(
       fc.record({ at: fc.integer({ min: 0, max: 500 }), wait: fc.integer({ min: 0, max: 500 }) }),
       { maxLength: 30 },
@@ -634,7 +634,7 @@ describe('a failure that may be our own network', () => {
     expect(runner.running).toBe(0);
   });
 
-  test('and is not known when the agent ends is not run', async () => {
+  test('is not run if this is not known yet when the agent ends', async () => {
     const clock = new FakeClock();
     const probe = new ScriptedProbe();
     const results: CheckResult[] = [];

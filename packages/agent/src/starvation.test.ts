@@ -136,7 +136,7 @@ describe('waiting for a CPU', () => {
     expect(starvation.heldBackSince(0).isWaiting).toBe(true);
   });
 
-  test('is remembered for longer than an attempt can take, and then forgotten', () => {
+  test('does not count when it was a small part of a long attempt', () => {
     const { clock, starvation, pass } = started();
     pass(10_000, 1);
     pass(170_000, 0);
@@ -184,7 +184,7 @@ describe('a sick agent', () => {
     expect(starvation.isSick).toBe(false);
   });
 
-  test('or gave up an attempt within them', () => {
+  test('or voided an attempt within that time', () => {
     const { starvation, pass } = started();
     pass(1_000, 0);
     starvation.voided();

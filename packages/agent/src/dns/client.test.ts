@@ -200,7 +200,7 @@ describe('servers that cannot help', () => {
     [4, 'NOTIMP'],
     [5, 'REFUSED'],
     [9, 'RCODE 9'],
-  ])('RCODE %d: the next one is asked at once, and all of them told', async (rcode, text) => {
+  ])('RCODE %d: the next server is asked at once, and the message names the code', async (rcode, text) => {
     const bad = await serve(() => ({ rcode }));
     const good = await serve(() => RECORDS);
     expect(await ask(client(), policy([bad, good]))).toMatchObject(answered);
@@ -224,7 +224,7 @@ describe('servers that cannot help', () => {
     [1, 'FORMERR'],
     [2, 'SERVFAIL'],
     [4, 'NOTIMP'],
-  ])('one that chokes on EDNS with RCODE %d (%s) is asked again without', async (rcode) => {
+  ])('a server that answers EDNS with RCODE %d (%s) is asked again without EDNS', async (rcode) => {
     const server = await serve(({ hasEdns }) => (hasEdns ? { rcode } : RECORDS));
     expect(await ask(client(), policy([server]))).toMatchObject(answered);
     expect(server.requests.map(({ hasEdns }) => hasEdns)).toEqual([true, false]);
@@ -323,7 +323,7 @@ describe('silence', () => {
   });
 });
 
-/** The first question has a short time-out; the later questions have as much time as they need. */
+/** The wait after the first try is short. A later wait lasts as long as a test can need. */
 const briefly = (n: number) => (n === 0 ? 20 : 10_000);
 
 describe('a server that drops queries with EDNS', () => {

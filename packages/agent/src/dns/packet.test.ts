@@ -105,11 +105,11 @@ describe('names', () => {
     [Array.from({ length: 128 }, () => 'a').join('.'), 'the name has more than 255 bytes'],
     ['bücher€', 'the name has a character of more than one byte'],
     ['a\\', 'the name has a character of more than one byte'],
-  ])('"%s" is none', (text, message) => {
+  ])('"%s" is no name', (text, message) => {
     expect(() => encodeName(text)).toThrow(new DnsFormatError(message));
   });
 
-  /** Texts of mostly ASCII letters, dots and backslashes, with an occasional other character. */
+  /** Texts of dots, backslashes, digits and other characters, a few of which have more than one byte. */
   const anyText = fc
     .array(
       fc.oneof(

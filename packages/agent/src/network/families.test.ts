@@ -66,7 +66,7 @@ test.each([
   ['IPv6', 'six', ONLY_IPV6, ONLY_IPV4],
   ['IPv4', 'four', ONLY_IPV4, ONLY_IPV6],
 ] as const)(
-  'while %s alone is gone, what has only that is not a verdict, and the rest is',
+  'while %s alone is gone, failures of targets with only this family are not verdicts, and others are',
   async (_, name, gone, other) => {
     const { answers, fails, passes, watch, clock } = await bench(['four', 'six']);
     answers[name] = false;
@@ -87,7 +87,7 @@ test.each([
   },
 );
 
-test('while both are gone, nothing is a verdict', async () => {
+test('while both are gone, no failure is a verdict', async () => {
   const { answers, fails } = await bench(['four', 'six']);
   answers.four = false;
   answers.six = false;
@@ -100,7 +100,7 @@ test.each([
   ['IPv6', ['four'], ONLY_IPV6],
   ['IPv4', ['six'], ONLY_IPV4],
 ] as const)(
-  'of a machine without a reference by %s, those that it has speak for it',
+  'on a machine without a reference by %s, the other references stand for that family',
   async (_, present, families) => {
     const { answers, fails } = await bench(present);
     expect(await fails('only.test', families)).toBe(false);

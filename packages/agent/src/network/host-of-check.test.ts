@@ -9,11 +9,11 @@ test.each([
   ['http://example.com?at=me@home', 'example.com'],
   ['http://me:secret@example.com/', 'example.com'],
   ['http://[fd00::1]:80/', 'fd00::1'],
-])('%s is of %s', (url, host) => {
+])('the host of %s is %s', (url, host) => {
   expect(hostOfCheck(httpCheck(url))).toBe(host);
 });
 
-test('of the other kinds', () => {
+test('the host of a check of another kind', () => {
   expect(hostOfCheck(tcpCheck({ uri: 'Db.example.com:5432' }))).toBe('db.example.com');
   expect(hostOfCheck(tcpCheck({ uri: '[fd00::1]:22' }))).toBe('fd00::1');
   const dns = {
@@ -27,7 +27,7 @@ test('of the other kinds', () => {
   expect(hostOfCheck({ ...dns, record_assertions: [] })).toBe('example.com');
 });
 
-test("this machine's own", () => {
+test('loopback hosts and own addresses', () => {
   for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost', 'a.localhost']) {
     expect(isLoopbackHost(host)).toBe(true);
   }

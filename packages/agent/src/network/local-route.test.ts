@@ -10,7 +10,7 @@ test('with a route to one of the addresses, the failure is not ours', async () =
   ).toBeNull();
 });
 
-test('an address that the kernel refuses to look up has none', async () => {
+test('an address that the kernel refuses to send to has no route', async () => {
   // Without SO_BROADCAST, every machine refuses a broadcast in the same way as a `prohibit` route does.
   expect(await noLocalRoute([failed('255.255.255.255', 'ENETUNREACH')])).toEqual({
     reason: 'network-down',

@@ -24,7 +24,10 @@ afterEach(async () => {
   opened = [];
 });
 
-/** Names of the references, without the gateways of the machine that the test runs on. */
+/**
+ * Names of the references. Unless `hosts` is given, the gateways and
+ * name servers of the machine that the test runs on are among them.
+ */
 async function listed(parts: Partial<ReferenceListParts>): Promise<string[]> {
   const list = createReferenceList({
     hosts: undefined,

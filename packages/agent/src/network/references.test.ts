@@ -203,7 +203,7 @@ test('rounds leave nothing behind, however many there are', async () => {
   added.mockRestore();
 });
 
-test('asking goes on to its end while the agent stops', async () => {
+test('after the stop, a question is answered by "none"', async () => {
   const { references } = await bench(['gateway']);
   await references.askReferences(NO_FAMILY);
   await references.stop();

@@ -114,6 +114,6 @@ test('names of object members are names like others', () => {
   expect(parseHostsFile('').get('toString')).toBeUndefined();
 });
 
-test('comments of lines that end with CR LF are none of their names', () => {
+test('comments of lines that end with CR LF are not names', () => {
   expect([...parseHostsFile('10.0.0.1 a # b\r\n#10.0.0.2 c\r\n').keys()]).toEqual(['a']);
 });

@@ -311,7 +311,7 @@ test.each([
   '1e3',
   'a',
   '1.a',
-])('"%s" is none', (text) => {
+])('"%s" is no address', (text) => {
   expect(numericAddress(text)).toBeNull();
 });
 
