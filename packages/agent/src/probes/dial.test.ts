@@ -115,7 +115,7 @@ describe('several addresses', () => {
     const resolver = resolverOf([...refusing, V4('127.0.0.99')]);
     const result = await dialled('a', port, options(resolver));
     expect(result).toMatchObject({ kind: 'connected', address: V4('127.0.0.99') });
-    // The waits for all silent addresses would take 3,750 ms together.
+    // Waiting 250 ms for each refusing address would take 3,750 ms.
     expect(result.connectMs).toBeLessThan(3_500);
   });
 

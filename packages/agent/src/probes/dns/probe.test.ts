@@ -305,8 +305,8 @@ describe('time', () => {
       timeoutMs: 200,
     });
     await passAfter(server, 2, 50);
-    // The client repeats the query for the second link. It also asks for the first link again, to see
-    // that the server answers at all.
+    // The client repeats the query for the second link. It also asks for the name of the first link again,
+    // to see whether the server answers at all.
     await passAfter(server, 4, 150);
     expect(await outcome).toMatchObject({ outcome: 'failed', timedOut: true });
   });
@@ -328,7 +328,7 @@ describe('time', () => {
     expect(dead.requests).toHaveLength(2);
   });
 
-  test('is a quarter longer with a lost datagram', async () => {
+  test('is longer by a quarter of the time-out after a lost datagram', async () => {
     let asked = 0;
     const server = await serve((request) => (++asked === 1 ? null : zone(request)));
     const outcome = run([server], [asserts('A', 'eq', '192.0.2.1')], { timeoutMs: 1_000 });

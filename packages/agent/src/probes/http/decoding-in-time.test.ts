@@ -14,7 +14,7 @@ import { createHttpProbe } from './probe.ts';
 /** Number of threads in libuv's pool: 4, unless UV_THREADPOOL_SIZE is set. */
 const POOL_THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
 
-/** Blocks every thread of the pool in a read. The returned function releases them. */
+/** Blocks every thread of the pool in opening a pipe. The returned function releases them. */
 function holdThreads(): () => Promise<void> {
   const path = join(tmpdir(), `svc-held-threads-${process.pid}`);
   execFileSync('mkfifo', [path]);

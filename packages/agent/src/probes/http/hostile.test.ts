@@ -27,7 +27,7 @@ import { KeptBodies } from './kept-bodies.ts';
 import { createHttpProbe } from './probe.ts';
 
 const TIMEOUT_MS = 150;
-// A time-out that is long enough never to end a check that should end by itself.
+/** A time-out that is long enough never to end a check that should end by itself. */
 const LONG_MS = 15_000;
 const keptBodies = new KeptBodies();
 const probe = createHttpProbe({
@@ -137,8 +137,8 @@ describe('encoded bodies', () => {
       Array.from({ length: 40 }, () => probe.run(check, { timeoutMs: LONG_MS, signal })),
     );
     clearInterval(watch);
-    // Together, the bombs would decode to 40 GiB. 32 bodies fit into the shared 64 MiB. The other checks find
-    // the memory full, or begin after a body was released.
+    // Together, the bombs would decode to 40 GiB. A body takes up to 2 MiB encoded and 2 MiB decoded, so some
+    // 15 fit into the shared 64 MiB. Other checks find the memory full, or begin after a body was released.
     const allowed = new Set(['passed', 'not_run']);
     expect(outcomes.filter(({ outcome }) => !allowed.has(outcome))).toEqual([]);
     expect(outcomes.some(({ outcome }) => outcome === 'passed')).toBe(true);
@@ -152,7 +152,7 @@ describe('encoded bodies', () => {
     ['gzip that is cut off', 'gzip', Buffer.from('1f8b0800000000000003cb48', 'hex'), /decoded as gzip/],
     ['brotli that is none', 'br', Buffer.from('hello hello hello'), /decoded as br/],
     ['zstd that is none', 'zstd', Buffer.from('hello'), /decoded as zstd/],
-    ['more codings than anybody needs', 'gzip, gzip, gzip', Buffer.from('x'), /encoded more than 2 times/],
+    ['more codings than a body needs', 'gzip, gzip, gzip', Buffer.from('x'), /encoded more than 2 times/],
   ])('%s fails where the body is asserted', async (_name, coding, body, says) => {
     const outcome = await run(encoded(coding, body), assertingBody);
     expect(outcome.outcome).toBe('failed');

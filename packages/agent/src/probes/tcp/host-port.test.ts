@@ -30,7 +30,7 @@ test.each([
   '::1]:80',
   'http://example.com:80',
   'exa mple:80',
-])('"%s" is none', (text) => {
+])('"%s" is no host and port', (text) => {
   expect(parseHostPort(text)).toBeNull();
 });
 
