@@ -350,3 +350,41 @@ test('notices about many monitors come as one message, like alerts, and their en
   await delivered(200);
   expect(groups()).toHaveLength(2);
 });
+
+/** Queues a reminder of each monitor, whose alert is open at the channel. */
+async function queueReminders(notificationId: number, monitorIds: readonly number[]): Promise<void> {
+  const alerts = monitorIds.map((monitorId) => {
+    const alert = alertAbout(monitorId, 'error', { reminder: { number: 1, lastsMs: 3_600_000 } });
+    return { notificationId, monitorId, alert };
+  });
+  const incidents = alerts.map(({ monitorId, alert }) => [alert.incident, monitorId]);
+  const links = alerts.map(({ monitorId, alert }) => [monitorId, notificationId, alert.incident]);
+  await parts.store.transaction(async (tx) => {
+    await tx.runEach(
+      `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)
+       VALUES (?, ${parts.workspaceId}, 'http', 'Shop', 1, '{}', 0, 0, 0)`,
+      monitorIds.map((monitorId) => [monitorId]),
+    );
+    await tx.runEach(
+      `INSERT INTO incidents (key, workspace_id, monitor_id, opened_at) VALUES (?, ${parts.workspaceId}, ?, 0)`,
+      incidents,
+    );
+    await tx.runEach(
+      "INSERT INTO links (monitor_id, notification_id, incident, announced, version) VALUES (?, ?, ?, 'error', 1)",
+      links,
+    );
+  });
+  await queueAlerts(parts.store, parts.clock, deliverer, alerts);
+}
+
+test.each([
+  ['before', 1],
+  ['after', -1],
+] as const)('an alert queued %s many reminders is told at once, apart from them', async (_, order) => {
+  const id = await channel('email');
+  const queued = [() => queue(id, [999], 'error'), () => queueReminders(id, ids(60))];
+  for (const each of order === 1 ? queued : queued.reverse()) await each();
+  await delivered(61);
+  expect(alone().sort(inOrder)).toEqual([...ids(20), 999]);
+  expect(groups()).toMatchObject([{ counts: { error: 40 } }]);
+});

@@ -26,6 +26,7 @@ import {
   Groups,
   groupWindow,
   isGroupable,
+  mayShareMessage,
   messageIdOf,
   oldestOf,
   type Turn,
@@ -555,13 +556,14 @@ export class Deliverer {
     turn: Turn,
   ): Promise<readonly QueuedDelivery[]> {
     const { notificationId, groupUid } = first;
-    const others = await this.#ledger.groupableDeliveries({
+    const together = await this.#ledger.groupableDeliveries({
       notificationId,
       exceptMonitors: queue.inProgress,
       limit: GROUP_MEMBERS - 1,
       queued: groupWindow(first),
       groupUid,
     });
+    const others = together.filter((one) => mayShareMessage(first, one));
     const isMember = (one: QueuedDelivery) =>
       this.#isGroupable(queue, found, one) && this.#leftOut(queue, found, one) === null;
     const members = [first, ...others.filter(isMember)].sort((one, other) => one.id - other.id);

@@ -28,8 +28,8 @@ export type Turn =
  * else is stored: after a restart, the times at which the pending deliveries were queued decide.
  */
 export class Groups {
-  /** Recent changes by workspace id. The workspace that was used last comes last. */
-  readonly #recent = new Map<number, RecentChanges>();
+  /** Recent changes by {@link changesKey}. The key that was used last comes last. */
+  readonly #recent = new Map<string, RecentChanges>();
 
   /**
    * Decides how a delivery is sent. The caller must have checked {@link isGroupable}.
@@ -39,10 +39,12 @@ export class Groups {
   turnOf(workspaceId: number, delivery: QueuedDelivery, wall: number): Turn {
     const { createdAt, monitorId, tries, groupUid } = delivery;
     if (groupUid !== null) return { as: 'grouped' };
-    const rank = this.#changesOf(workspaceId, createdAt).note(monitorId, createdAt);
+    const rank = this.#changesOf(changesKey(workspaceId, delivery), createdAt).note(monitorId, createdAt);
     const leftMs = createdAt + COLLECT_MS - wall;
     if (rank > TOLD_ALONE) {
-      if (leftMs > 0) return { as: 'collected', waitMs: Math.min(leftMs, COLLECT_MS) };
+      // Reminders are queued a hundred at a time. They wait for no others, because other alerts would wait behind them.
+      if (leftMs > 0 && !isReminder(delivery))
+        return { as: 'collected', waitMs: Math.min(leftMs, COLLECT_MS) };
       return { as: 'grouped' };
     }
     // A delivery that was tried before, or not sent within 3 s, may be sent with the others of its group.
@@ -53,27 +55,44 @@ export class Groups {
    * Whether more than 20 monitors changed together with the first of
    * these deliveries. The monitors of all these deliveries count.
    *
-   * @param deliveries deliveries to one channel
+   * @param deliveries deliveries to one channel that may be in one message
    */
   areMany(workspaceId: number, deliveries: readonly QueuedDelivery[]): boolean {
     const [first] = deliveries;
     if (first === undefined) return false;
-    const monitors = this.#recent.get(workspaceId)?.together(first.createdAt) ?? new Set();
+    const monitors = this.#recent.get(changesKey(workspaceId, first))?.together(first.createdAt) ?? new Set();
     for (const { monitorId } of deliveries) monitors.add(monitorId);
     return monitors.size > TOLD_ALONE;
   }
 
-  #changesOf(workspaceId: number, at: number): RecentChanges {
-    const known = this.#recent.get(workspaceId);
-    if (known !== undefined) this.#recent.delete(workspaceId);
-    for (const [id, changes] of this.#recent) {
+  #changesOf(key: string, at: number): RecentChanges {
+    const known = this.#recent.get(key);
+    if (known !== undefined) this.#recent.delete(key);
+    for (const [other, changes] of this.#recent) {
       if (!changes.isOver(at)) break;
-      this.#recent.delete(id);
+      this.#recent.delete(other);
     }
     const changes = known ?? new RecentChanges();
-    this.#recent.set(workspaceId, changes);
+    this.#recent.set(key, changes);
     return changes;
   }
+}
+
+/** Reminders count apart from other alerts, as they are sent apart from them. */
+function changesKey(workspaceId: number, delivery: QueuedDelivery): string {
+  return isReminder(delivery) ? `${workspaceId} reminders` : `${workspaceId}`;
+}
+
+function isReminder({ alert }: QueuedDelivery): boolean {
+  return alert?.reminder !== undefined;
+}
+
+/**
+ * Whether two deliveries to one channel may be in one message, if each {@link isGroupable}. A reminder shares
+ * a message only with reminders: among them, people would overlook what has just failed.
+ */
+export function mayShareMessage(one: QueuedDelivery, other: QueuedDelivery): boolean {
+  return isReminder(one) === isReminder(other);
 }
 
 /** Whether the delivery may be sent in a message about many monitors. */

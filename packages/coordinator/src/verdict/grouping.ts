@@ -70,9 +70,9 @@ const WORST_FIRST = ['error', 'degraded', 'recovered'] as const satisfies AlertS
 
 /**
  * Returns one alert for the alerts of many monitors: the newest alert with the worst
- * status, with the group added. It is a reminder only if all of them are.
+ * status, with the group added.
  *
- * @param alerts at least one, of different monitors, in the order of their changes
+ * @param alerts at least one, of different monitors, in the order of their changes. All of them are reminders, or none
  */
 export function groupAlert(alerts: readonly Alert[]): Alert {
   const notices = alerts.filter(({ notice }) => notice !== undefined);
@@ -92,10 +92,7 @@ export function groupAlert(alerts: readonly Alert[]): Alert {
       ...(notice === undefined ? {} : { notice: notice.title }),
     }));
   const counted = notices.length === 0 ? counts : { ...counts, notices: notices.length };
-  const { reminder, ...newest } = shown;
-  const areReminders = reminder !== undefined && alerts.every((each) => each.reminder !== undefined);
-  const group = { counts: counted, monitors, shared: sharedFacts(alerts) };
-  return { ...newest, ...(areReminders ? { reminder } : {}), group };
+  return { ...shown, group: { counts: counted, monitors, shared: sharedFacts(alerts) } };
 }
 
 function newestOfWorst(alerts: readonly Alert[]): Alert | undefined {
