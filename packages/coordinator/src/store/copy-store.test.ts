@@ -177,7 +177,7 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
     let pages = 0;
     const interrupted = copy(file, database.url, () => {
       pages += 1;
-      // The failure comes in the middle of the results.
+      // The failure comes after the last page of results.
       if (pages === 10) throw new Error('the power is gone');
     });
     await expect(interrupted).rejects.toThrow('the power is gone');

@@ -65,8 +65,8 @@ function hashOf(token: string): string {
 
 /**
  * The tokens that are not revoked. They are kept in memory by their hashes, because there are few tokens and
- * every request needs one. The database too has only hashes. If another coordinator may change tokens, the
- * caller must {@link reload} them at intervals.
+ * each request of the API needs one. The database too has only hashes. If another coordinator may change
+ * tokens, the caller must {@link reload} them at intervals.
  */
 export class Tokens {
   readonly #store: Store;

@@ -32,7 +32,10 @@ const FILTERED: {
   },
 };
 
-/** The size of a row's large columns, bytes, by table. 0: rows of this table have some kilobytes at most. */
+/**
+ * The size of a row's large columns, bytes, by table. 0: the size is not counted, because rows of this table
+ * have some tens of kilobytes at most, and usually less than one.
+ */
 const SIZES: { readonly [T in ResourceTable]: RawBuilder<number> } = {
   monitors: sql<number>`octet_length(attributes) + coalesce(octet_length(secrets_sealed), 0)`,
   notifications: sql<number>`octet_length(settings_sealed)`,
