@@ -32,9 +32,9 @@ export async function buildAgentExecutable(root: string, outDir: string): Promis
 }
 
 /**
- * Linux keeps data that is written at once as large pieces of its page cache, and maps a whole piece into a
- * process that touches a part of it. An executable that runs from such pieces has 13 MiB more resident memory
- * than after a copy or a restart of the machine.
+ * Writes a file in pieces of 64 KiB. Linux keeps data that is written at once as large pieces of its page
+ * cache, and maps a whole piece into a process that touches a part of it. An executable that runs from such
+ * pieces has 13 MiB more resident memory than after a copy or a restart of the machine.
  */
 async function writeInPieces(file: string, content: Buffer): Promise<void> {
   const pieces = Array.from({ length: Math.ceil(content.length / PIECE) }, (_, index) =>
@@ -48,7 +48,7 @@ async function agentScript(root: string): Promise<Buffer> {
   const sources = join(root, 'packages/agent/src');
   const { outputFiles = [] } = await bundle({
     stdin: {
-      // Without main.ts: the executable has its own Node, whose version need not be checked.
+      // main.ts is left out: the executable has its own Node, whose version need not be checked.
       contents: "import { runAgent } from './process.ts'; void runAgent(process.argv.slice(2));",
       resolveDir: sources,
       sourcefile: 'agent.cjs',

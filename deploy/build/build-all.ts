@@ -14,11 +14,14 @@ export type BuildOptions = {
   readonly root: string;
   readonly outDir: string;
   readonly withStandalone: boolean;
-  /** Takes one line for people. */
+  /** Prints one line for people. */
   readonly report: (line: string) => void;
 };
 
-/** Folders with files named by version; files of an earlier build are removed. */
+/**
+ * Folders whose files are named by version. They are removed first, so that no file of an earlier version
+ * stays.
+ */
 const FOLDERS = [
   'terraform-provider',
   'terraform-mirror',
@@ -27,7 +30,11 @@ const FOLDERS = [
   'release-standalone',
 ];
 
-/** Builds everything under `dist/`: the services, and the Terraform provider as folder, mirror and release. */
+/**
+ * Builds everything into `outDir`: the services, the command line, the agent as an executable, and the
+ * Terraform provider as folder, mirror and release. Executables with Node are left out without
+ * `withStandalone`, and where they cannot be made.
+ */
 export async function buildAll(options: BuildOptions): Promise<void> {
   const { root, outDir, report } = options;
   await Promise.all(FOLDERS.map((name) => rm(join(outDir, name), { recursive: true, force: true })));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { h1, type NamedContent, sha256Sums } from './checksums.ts';
 import { type ZipEntry, zip } from './zip.ts';
 
-/** Without Windows: it starts only `.exe` files, and the provider is a script. */
+/** Windows is left out: Terraform starts only `.exe` files there, and the provider is a script. */
 export const PLATFORMS = ['darwin_amd64', 'darwin_arm64', 'linux_amd64', 'linux_arm64'] as const;
 
 /** Hosts at which Terraform and OpenTofu look for `svc/svc`. */

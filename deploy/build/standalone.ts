@@ -41,7 +41,7 @@ export async function standalonePackage(
   root: string,
   version: string,
 ): Promise<Standalone> {
-  // Flags as in launcher.sh.
+  // These flags are what launcher.sh sets by variables.
   const flags = ['--use-env-proxy', '--use-system-ca'];
   const made = await standaloneExecutable({ script: bundled.script, name: 'provider.cjs', flags }, root);
   if ('skipped' in made) return made;
@@ -109,13 +109,14 @@ async function blobOf(
   work: string,
 ): Promise<string> {
   await writeFile(join(work, name), script);
-  // Relative, because the script's path becomes part of the blob, and a second build must make the same blob.
+  // The paths are relative, because the script's path becomes part of the blob, and a second build must make
+  // the same blob.
   const config = {
     main: name,
     output: 'program.blob',
     disableExperimentalSEAWarning: true,
     execArgv: flags,
-    // Without NODE_OPTIONS: they are meant for other programs, and an invalid one would end this program.
+    // NODE_OPTIONS are ignored: they are meant for other programs, and an invalid one would end this program.
     execArgvExtension: 'none',
   };
   await writeFile(join(work, 'config.json'), JSON.stringify(config));
@@ -124,7 +125,8 @@ async function blobOf(
 }
 
 /**
- * Removes the symbols, 20 MB. It must happen before the blob is added; afterwards the result would not run.
+ * Removes the symbols, 20 MB, where the program `strip` is installed. It must happen before the blob is
+ * added; afterwards the result would not run.
  */
 async function strip(executable: string): Promise<void> {
   try {

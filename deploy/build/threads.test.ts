@@ -76,7 +76,7 @@ test('the text of a file beside the source is in the one file', async () => {
   expect(stdout).toBe('a::before { content: "\\2192 $& `x` {y} → " }\n');
 });
 
-test('what fails in a small thread is told with the name of its module, not with its code', async () => {
+test('an error in a small thread names the module of the thread, and does not show its code', async () => {
   const file = await bundled({ ...WORKING, 'deep/shout-worker.ts': FAILING });
   const { stderr } = await run(process.execPath, [file]).catch((error: { stderr: string }) => error);
   expect(stderr).toContain('it fails — as it must');

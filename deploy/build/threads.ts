@@ -45,7 +45,7 @@ async function smallCode(sources: string, name: string): Promise<string | null> 
 
 /**
  * Source of the bundle's first module: it imports `main`, or the module of the thread that imports the
- * bundle. Other modules do not run.
+ * bundle. The modules of the other threads do not run.
  */
 export function entryWithThreads(main: string, sources: string, threads: readonly Thread[]): string {
   const branches = threads

@@ -18,7 +18,7 @@ export async function zip(entries: readonly ZipEntry[]): Promise<Buffer> {
   for (const { name, content, isExecutable = false } of entries) {
     file.addBuffer(content, name, {
       mtime: MTIME,
-      // Without the additional field for the time in UTC.
+      // The additional field for the time in UTC is left out.
       forceDosTimestamp: true,
       mode: isExecutable ? 0o100755 : 0o100644,
     });

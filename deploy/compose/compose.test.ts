@@ -32,7 +32,7 @@ const servicesOf = (text: string) =>
 
 test.each([
   ['compose.yaml', textOf('compose.yaml')],
-  // The schema knows no tags.
+  // The schema does not know the tags of Compose.
   ['large.yaml', textOf('large.yaml').replaceAll('!override ', '')],
   ['agent.yaml', textOf('agent.yaml')],
   ['the file of a region', OF_REGION],
@@ -49,7 +49,7 @@ describe.each([
 ] as [string, Record<string, Service>][])('%s', (_, services) => {
   test('gives no service a right that it does not need', () => {
     for (const [name, service] of Object.entries(services)) {
-      // It gives volumes to the user of the others, and ends.
+      // The preparing container gives the volumes to the user of the other containers, and ends.
       const preparing = { user: '0:0', cap_add: ['CHOWN'], network_mode: 'none', restart: 'no' };
       expect(service).toMatchObject({
         read_only: true,

@@ -29,7 +29,8 @@ export function composeFile(settings: AgentSettings): string {
     ...variablesOf({ ...settings, ca: null }).map(
       ([name, value]) => `      ${name}: ${JSON.stringify(value)}`,
     ),
-    // Not as a file: Compose copies the content of a config into the container, which a read-only root refuses.
+    // The authority is not given as a file: Compose copies the content of a config into the container, which
+    // a read-only root refuses.
     ...(ca === null ? [] : ['      SVC_NATS_CA: |', indented(ca, 8)]),
     '',
   ].join('\n');

@@ -14,7 +14,7 @@ export const FORMS = {
 
 export type Form = keyof typeof FORMS;
 
-/** The assumed form of each host. A call of `main.ts` makes another form for a region. */
+/** The assumed form of each host. The option `--form` of `main.ts` chooses another one. */
 const HOSTS = { hosta: 'vm', hostb: 'compose', hostc: 'kubernetes' } as const satisfies Record<string, Form>;
 
 type Host = keyof typeof HOSTS;

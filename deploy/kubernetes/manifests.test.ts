@@ -76,7 +76,7 @@ function expectNoRights(object: KubernetesObject): void {
         capabilities: { drop: ['ALL'] },
       },
     });
-    // The command line of the NATS server has the name of its pod.
+    // POD_NAME is no setting of svc: the command line of the NATS server contains the name of its pod.
     for (const { name } of container.env ?? [])
       if (name !== 'POD_NAME') expect(KNOWN_VARIABLES).toContain(name);
   }
@@ -93,7 +93,9 @@ test('the schemas refuse a wrong type', async () => {
   expect(() => new Model({ ...object, spec: { replicas: 'two' } }).validate()).toThrow();
 });
 
-/** The validators take unknown members, as the API server does with a warning; the types do not. */
+/**
+ * The validators accept unknown members. The API server also accepts them, with a warning. The types do not.
+ */
 test('no member is misspelt', async () => {
   const folder = await mkdtemp(join(ROOT, 'node_modules/.cache/svc-manifests-'));
   try {
@@ -143,7 +145,7 @@ describe('names that belong together', () => {
   const secrets = [
     'svc-nats',
     'svc-coordinator',
-    // By a command of README.md.
+    // A command of README.md makes this secret.
     'svc-migrate-store',
     ...objects.filter(({ kind }) => kind === 'Secret').map(nameOf),
   ];

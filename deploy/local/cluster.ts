@@ -43,7 +43,7 @@ export class LocalCluster {
   #nats: readonly Part[] = [];
   #coordinators: readonly Coordinator[] = [];
   #agents: readonly Part[] = [];
-  /** The shards that each coordinator leads, as their logs say. */
+  /** The coordinator that leads each shard, by the shard's number, as the logs say. */
   readonly #shards = new Map<number, Part>();
   #isStarted = false;
 
@@ -65,7 +65,7 @@ export class LocalCluster {
     this.#parts.onGiveUp(listener);
   }
 
-  /** Resolves when every part is ready. */
+  /** Resolves when every part is ready, or when the cluster is stopping; never when a part gives up. */
   async start(): Promise<void> {
     const { print, paint, dataDir, postgres, configFile, regions } = this.#options;
     print(paint.bold('svc is starting as a cluster'));

@@ -19,10 +19,10 @@ export function diskState(before: DiskState, free: number): DiskState {
 }
 
 /**
- * Checks the free space of the folder's disk regularly, and reports changes
- * of its state. It misses a disk that is full for less than the interval.
+ * Checks the free space of the folder's disk regularly, and reports changes of its state. It misses a disk
+ * that is full for less than the interval.
  *
- * @returns ends the watch
+ * @returns a function that ends the watch
  */
 export function watchDisk(
   folder: string,

@@ -25,7 +25,8 @@ export function environmentOf(kind: PartKind, environment: NodeJS.ProcessEnv): R
 function mayHave(kind: PartKind, name: string): boolean {
   if (kind === 'server') return COMMON.test(name);
   if (kind === 'agent') return COMMON.test(name) || OF_AGENT.has(name);
-  // Names of any kind: the declared file may insert them, and svc warns of misspelt settings.
+  // The coordinator gets all names but those of an agent alone: the declared file may insert any of them, and
+  // svc warns of misspelt settings.
   return !OF_AGENT.has(name) || OF_COORDINATOR.has(name);
 }
 

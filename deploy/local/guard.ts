@@ -5,8 +5,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
  * waits for the end of a pipe whose other end only this process holds. It is for programs that are not part
  * of svc; svc's own processes see the end of their channel.
  *
- * @returns removes the guard. Call it when the child has ended, because another program may then get its
- *   process id
+ * @returns a function that removes the guard. Call it when the child has ended, because another program may
+ *   then get its process id
  */
 export function guardProcess(pid: number): () => void {
   const guard: ChildProcess = spawn('sh', ['-c', 'read -r _; kill "$1"', 'guard', String(pid)], {

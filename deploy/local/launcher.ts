@@ -5,12 +5,13 @@ const LOOK_EVERY_MS = 1_000;
 
 /**
  * Calls `onGone` once when npm, which started this process, is gone: a killed npm forwards no signal, and
- * then Ctrl-C in its terminal does not reach this process. It does nothing if npm did not start this process.
+ * then Ctrl-C in its terminal does not reach this process. It does nothing if `npm start` did not start this
+ * process.
  *
  * npm starts this process through a shell, which may stay between the two (dash) or be replaced (bash). On
  * Linux the shell's own parent is checked too; elsewhere only the case of a replaced shell is noticed.
  *
- * @returns ends the watch
+ * @returns a function that ends the watch
  */
 export function watchLauncher(environment: NodeJS.ProcessEnv, onGone: () => void): () => void {
   if (environment.npm_lifecycle_event !== 'start') return () => {};

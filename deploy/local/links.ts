@@ -11,14 +11,17 @@ const pages = z.object({ data: z.array(z.object({ slug: z.string(), published: z
 export type Links = {
   /** Logs in once, within 15 minutes; without an answer of the API: the login page. */
   readonly dashboard: string;
-  /** The first status page that is published; null: there is none, or the API does not tell. */
+  /**
+   * The first published status page among the first 100 pages; null: there is none, or the API does not
+   * answer.
+   */
   readonly statusPage: string | null;
 };
 
 type Source = {
-  /** Where this machine reaches the API. */
+  /** Address at which this machine reaches the API. */
   readonly apiUrl: string;
-  /** What people use. */
+  /** Address that people use. */
   readonly publicUrl: string;
   /** Token, or the path of the file that keeps it. */
   readonly token: { readonly text: string } | { readonly file: string };

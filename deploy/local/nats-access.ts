@@ -26,9 +26,9 @@ export function writeNatsAccess(dataDir: string, port: number, store: string): N
 }
 
 export type NatsCluster = {
-  /** Of each server. */
+  /** Path of each server's configuration. */
   readonly configFiles: readonly string[];
-  /** The clients' addresses, `127.0.0.1:4222`. */
+  /** The addresses for clients, `127.0.0.1:4222`. */
   readonly addresses: readonly string[];
   /** Path of a file with the URLs of all servers, for `SVC_NATS_URL_FILE`. */
   readonly urlFile: string;
@@ -86,8 +86,8 @@ export function passwordIn(urlFile: string): string | null {
 }
 
 /**
- * A crash leaves the whole new file or the former one. Only the owner may read the new file, whatever mode
- * the former one had.
+ * Writes a file so that a crash leaves the whole new file or the former one. Only the owner may read the new
+ * file, whatever mode the former one had.
  */
 export function writePrivate(path: string, text: string): void {
   const draft = `${path}.new`;

@@ -3,8 +3,9 @@ import { createServer } from 'node:net';
 import { isCode, SvcError } from '@svc/shared/errors.ts';
 
 /**
- * Chooses the port for the NATS server of this data folder. It is the former port if possible, so that agents
- * that outlive a restart find the server again, or else a free port, which is then stored.
+ * Chooses a port of loopback for a server of this data folder. It is the port that `file` names if it is
+ * free, so that clients that outlive a restart find the server again, or else another free port, which `file`
+ * then names.
  */
 export async function choosePort(file: string): Promise<number> {
   const remembered = Number(await readFile(file, 'utf8').catch(missingIsEmpty));

@@ -37,7 +37,8 @@ const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/usr/
 const missing = (/** @type {string} */ message) => new ProgramMissing('no-nats-server', message);
 
 /**
- * Finds a usable binary on this machine: `SVC_NATS_SERVER`, `PATH`, the project's cache.
+ * Finds a usable binary on this machine: `SVC_NATS_SERVER`, or else `PATH`, the system's folders and the
+ * project's cache.
  *
  * @returns {Promise<NatsServerBinary>}
  * @throws {ProgramMissing} naming the places that were searched
@@ -71,7 +72,8 @@ export async function findNatsServer(environment = process.env) {
  *
  * @param {(line: string) => void} say writes progress for the waiting person
  * @returns {Promise<NatsServerBinary>}
- * @throws {ProgramMissing} naming every way and the reason for its failure
+ * @throws {ProgramMissing} naming every way and the reason for its failure; if `SVC_NATS_SERVER` is set, the
+ *   fault of that one
  */
 export async function obtainNatsServer(say, environment = process.env) {
   /** @type {string[]} */
@@ -108,8 +110,8 @@ export async function obtainNatsServer(say, environment = process.env) {
 }
 
 /**
- * apt verifies the archive's signature, so no checksum of our own is needed. It uses private folders: no
- * root, no change of the system's state.
+ * Unpacks Debian's package into the project's cache. apt verifies the archive's signature, so no checksum of
+ * our own is needed. It uses private folders: no root, no change of the system's state.
  */
 async function unpackDebianPackage() {
   const work = await mkdtemp(join(tmpdir(), 'svc-apt-'));

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { AGENT_ENVIRONMENT, AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from './node-flags.ts';
 
-/** Only the checkout caches what it compiles, where only its owner writes. */
+/** Only the scripts of the checkout cache what Node compiles: only the owner of the checkout writes there. */
 const CACHE = `NODE_COMPILE_CACHE=\${NODE_COMPILE_CACHE:-node_modules/.cache/node} `;
 const withoutCache = (script: string): string => script.replace(CACHE, '');
 /** In the shell's notation: a variable that the operator has set keeps its value. */

@@ -1,7 +1,7 @@
 import { forTerminal } from '@svc/shared/text/terminal.ts';
 import { z } from 'zod';
 
-/** The members of a log line that are shown. Other members are shown only with `SVC_LOG_LEVEL=debug`. */
+/** The members of a log line that decide whether and how it is shown. */
 const logLine = z.looseObject({
   level: z.number(),
   time: z.number(),
@@ -41,7 +41,7 @@ export function paintFor(stream: { isTTY?: boolean }, environment: NodeJS.Proces
 /**
  * Renders one line of a part's standard error: a change of status, a warning or an error, and the end of one
  * (`event: 'recovered'`). The answer is null for other lines, unless all are shown. Lines that are not svc's
- * log lines are shown unchanged, because a crash explains itself there.
+ * log lines are always shown, because a crash explains itself there; blank lines are not.
  */
 export function render(part: string, line: string, paint: Paint, showsAll: boolean): string | null {
   const parsed = logLine.safeParse(parseJson(line));
@@ -72,7 +72,7 @@ function renderTransition(change: z.infer<typeof transition>, paint: Paint): str
   return `${colour('●')} ${paint.bold(forTerminal(change.monitor.name))}  ${change.from} → ${colour(change.to)}  ${paint.grey(`(${change.reason}${detail})`)}`;
 }
 
-/** Indent of lines that belong to the line above. */
+/** Indent of lines that belong to a line with a time. */
 const INDENT = ' '.repeat(10);
 
 const HIDDEN = new Set(['level', 'time', 'msg', 'part', 'event', 'pid', 'hostname']);
@@ -85,7 +85,10 @@ function detailOf(fields: Record<string, unknown>): string {
   return `${inLine === '' ? '' : `  ${inLine}`}${lists.map((text) => `\n${INDENT}${text}`).join('')}`;
 }
 
-/** Several sentences (the errors of a declared file) are easier to read one below the other. */
+/**
+ * Whether a member is a list of texts, such as the errors of a declared file. Its texts are shown one below
+ * the other.
+ */
 function isListOfTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string');
 }

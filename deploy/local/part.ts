@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { isReadyMessage } from '@svc/shared/process/service-process.ts';
 
-/** The end of a part: `exit code 1`, `signal SIGKILL`, or the reason why it could not be started. */
+/**
+ * The end of a part. `why`: `exit code 1`, `signal SIGKILL`, or the reason why it could not be started.
+ * `code`: the exit code; null: a signal ended it.
+ */
 export type End = { why: string; code: number | null };
 
 export type PartEvents = {
@@ -15,7 +18,10 @@ export type PartEvents = {
   line(part: Part, line: string): void;
   /** It ended unexpectedly, and is started again after `delayMs`. */
   ended(part: Part, end: End, delayMs: number): void;
-  /** It ended unexpectedly, with an exit code, before it was ever ready: another start would not help. */
+  /**
+   * It ended unexpectedly, with an exit code other than 0, before it was ever ready: another start would not
+   * help.
+   */
   gaveUp(part: Part, end: End): void;
 };
 
@@ -47,13 +53,14 @@ const LONGEST_RESTART_MS = 10_000;
 const WELL_AFTER_MS = 10_000;
 
 /**
- * One child process that is kept running. When it dies, it is restarted after
- * a wait, which grows with each restart. {@link Part.stop} ends it for good.
+ * One child process that is kept running. When it dies, it is restarted after a wait, which grows with each
+ * restart up to 10 s. It is given up if it fails before it was ever ready. {@link Part.stop} ends it for
+ * good.
  *
  *     idle → running → (died) → waiting → running → … → stopped
  *
- * The process runs in a session of its own, so that Ctrl-C in the terminal
- * reaches only the supervisor, which then stops the parts in order.
+ * The process runs in a session of its own, so that Ctrl-C in the terminal reaches only the supervisor, which
+ * then stops the parts in order.
  */
 export class Part {
   readonly name: string;
@@ -82,7 +89,7 @@ export class Part {
     return this.#isReady;
   }
 
-  /** Resolves when the part is ready for the first time; never when it gives up. */
+  /** Resolves when the part is ready for the first time; never when it gives up or is stopped before that. */
   start(): Promise<void> {
     this.#spawn();
     return this.#ready.promise;

@@ -29,7 +29,10 @@ export type Server = Omit<PartCommand, 'env' | 'hasChannel'> & {
 /** Interval at which a slow start reports what it waits for, ms. */
 const STILL_STARTING_MS = 5_000;
 
-/** Agents drain for 2 s. Together with the other limits everything ends within the 5 s that Ctrl-C may take. */
+/**
+ * Agents drain for 2 s. Together with the other limits, all parts of `npm start` end within the 5 s that
+ * Ctrl-C may take. With PostgreSQL it may be 6.2 s.
+ */
 const AGENT_DRAIN_MS = 2_000;
 
 const PROGRAMS = {
@@ -132,7 +135,7 @@ export class Parts {
     return part;
   }
 
-  /** Starts the parts at once. Resolves when all are ready; never when one gives up. */
+  /** Starts the parts at the same time. Resolves when all are ready; never when one gives up. */
   async start(...parts: readonly Part[]): Promise<void> {
     const progress = setInterval(() => {
       const missing = parts.filter((part) => !part.isReady);
@@ -149,8 +152,8 @@ export class Parts {
       this.#sayDisk(dataDir, state, freeMebibytes);
       if (before !== 'full' || state === 'full') return;
       this.#say('ok', `the disk of ${dataDir} has room again`);
-      // It may have stopped storing results (with 2.9.10, JetStream still did not answer 40 s after there was
-      // room).
+      // NATS may have stopped storing results (with 2.9.10, JetStream still did not answer 40 s after there
+      // was room).
       for (const nats of natsServers()) nats.restart();
     });
   }

@@ -18,7 +18,10 @@ const MINIMUM = 15;
 /** Where Debian keeps the programs of each version. */
 const DEBIAN = '/usr/lib/postgresql';
 
-/** Packages of npm with the programs and their libraries, by platform and architecture. */
+/**
+ * Version of npm's packages with the programs and their libraries. There is a package for each platform and
+ * architecture.
+ */
 const PACKAGE_VERSION = '18.4.0-beta.17';
 
 const missing = (/** @type {string} */ message) => new ProgramMissing('no-postgresql', message);

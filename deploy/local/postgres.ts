@@ -47,11 +47,11 @@ export function postgresUser(): PostgresUser | null {
 }
 
 /**
- * Prepares a PostgreSQL server that has its data below `folder`, and makes the
- * database at the first call. Every user of the machine can reach loopback, so
- * the server requires a password, which stays the same over restarts.
+ * Prepares a PostgreSQL server that has its data below `folder`, and makes the database at the first call.
+ * Every user of the machine can reach loopback, so the server requires a password, which stays the same over
+ * restarts.
  *
- * @throws SvcError `data-folder`, `no-postgresql`
+ * @throws SvcError `data-folder`, `no-postgresql`, `no-free-port`
  */
 export async function preparePostgres(
   programs: { postgres: string; initdb: string },
@@ -107,7 +107,7 @@ async function initialise(
   const draft = `${data}.new`;
   rmSync(draft, { recursive: true, force: true });
   await run(initdb, ['-D', draft, '-U', NAME, '-A', 'trust', '-E', 'UTF8', '--locale=C'], '', user);
-  // Without a server that others could reach meanwhile.
+  // In single-user mode PostgreSQL opens no port, so no other program can connect before the password is set.
   const statements = [`ALTER ROLE ${NAME} PASSWORD '${password}'`, `CREATE DATABASE ${NAME}`];
   await run(postgres, ['--single', '-D', draft, 'postgres'], `${statements.join('\n')}\n`, user);
   writeFileSync(join(draft, 'pg_hba.conf'), `host ${NAME} ${NAME} 127.0.0.1/32 scram-sha-256\n`);

@@ -37,7 +37,7 @@ function isInstalled() {
 }
 
 function installPackages() {
-  // A running service may use the installed packages.
+  // With `packages`, installed packages are left as they are, because a running service may use them.
   if (isForPackages ? hasNode() : isInstalled()) return;
   say('installing packages (npm ci), a minute or less …');
   // Engine warnings are expected: the packages want Node 24, which is itself one of the packages.

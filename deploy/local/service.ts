@@ -58,7 +58,7 @@ export class LocalService {
     this.#parts.onGiveUp(listener);
   }
 
-  /** Resolves when every part is ready. */
+  /** Resolves when every part is ready; never when a part gives up. */
   async start(): Promise<void> {
     const { print, paint, regions, dataDir, environment, configFile } = this.#options;
     print(paint.bold('svc is starting'));
@@ -142,8 +142,8 @@ export function natsServerPart(name: string, program: string, configFile: string
     args: ['-c', configFile],
     env: { GOMEMLIMIT: '256MiB' },
     isReadyLine: (line) => line.includes('Server is ready'),
-    // NATS logs in a format of its own. Only its errors matter
-    // here, and not that another server does not run yet.
+    // NATS logs in a format of its own. Only its errors are shown, except that a server of the cluster does
+    // not run yet.
     isError: (line) => /\[(ERR|FTL)\]/.test(line) && !line.includes('Error trying to connect to route'),
     stopWithinMs: NATS_STOP_MS,
   };

@@ -1,7 +1,8 @@
 /**
- * `npm start`: runs NATS, the coordinator and one agent per region as child processes until Ctrl-C. It
- * prints the parts with their addresses, then one line per change of status. With the argument `cluster`,
- * which `npm run start:cluster` gives, it runs PostgreSQL, three NATS servers and two coordinators.
+ * `npm start`: runs NATS, the coordinator and one agent per region as child processes until Ctrl-C. It prints
+ * the parts with their addresses, then one line per change of status, warning and error. With the argument
+ * `cluster`, which `npm run start:cluster` gives, it runs PostgreSQL, three NATS servers and two
+ * coordinators.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

@@ -4,8 +4,9 @@
 #   sh deploy/nats/certificates.sh FOLDER NAME...
 #
 # FOLDER gets ca.pem (for agents, coordinator and servers), server.pem and server-key.pem (for the servers), and
-# ca-key.pem (for nobody: keep it where no server is). NAME is a host name or an IP address that clients, or the other
-# servers of a cluster, use. Called again, it makes a new certificate by the same authority: reload the servers then.
+# ca-key.pem (only for this script: keep it where no server is). NAME is a host name or an IP address that clients, or
+# the other servers of a cluster, use. Called again, it makes a new certificate by the same authority: reload the
+# servers then.
 set -eu
 umask 077
 

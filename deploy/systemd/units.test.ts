@@ -80,7 +80,7 @@ describe('systemd', () => {
     },
   );
 
-  /** Overall exposure, 0 to 10: up to 2.0 the tool says "OK" with a smile. */
+  /** The overall exposure that the tool computes, from 0 to 10. A smaller one is better. */
   test.skipIf(isSkipped).each([
     ['svc-coordinator.service', 1.5],
     ['svc-agent@.service', 1.5],
