@@ -60,7 +60,7 @@ async function take(request: IncomingMessage, response: ServerResponse): Promise
   });
 }
 
-/** An outage of each monitor, as the outbox has it after its commits. */
+/** Queues the alerts of an outage of each monitor, as commits leave them in the outbox. */
 async function queueAlerts(): Promise<void> {
   const [channel] = await system.query<{ id: number }>('SELECT id FROM notifications');
   const alerts = STATUSES.flatMap((status) =>
@@ -104,7 +104,7 @@ async function judgeAll(): Promise<number> {
 test('killed before a request arrives: each alert comes once', async () => {
   const { promise: killed, resolve } = Promise.withResolvers<void>();
   server.once('connection', (socket) => {
-    // What is sent over it is not read.
+    // The test reads nothing that is sent over this connection.
     socket.pause();
     void system.coordinator.end('SIGKILL').then(() => {
       socket.destroy();

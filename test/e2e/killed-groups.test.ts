@@ -11,7 +11,7 @@ import { queueInDatabase } from '../support/queue-in-database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { System } from '../support/system.ts';
 
-/** Few enough for the combined message to name each monitor. */
+/** The number of monitors. It is small enough for the combined message to name each of them. */
 const MONITORS = 2 * TOLD_ALONE;
 /** Maximum number of concurrent sends to one channel, and so of sends under way at a kill. */
 const UNDER_WAY = 8;
@@ -47,8 +47,8 @@ afterEach(async () => {
 });
 
 /**
- * Queues one alert for each monitor, as a commit leaves it in the outbox. Their time lies in the future, so
- * they are still fresh when the coordinator has started.
+ * Queues one alert for each monitor, as a commit leaves it in the outbox. They are queued with a time in the
+ * future, so that they are still fresh when the coordinator has started.
  */
 async function queueErrors(): Promise<void> {
   const [channel] = await system.query<{ id: number }>('SELECT id FROM notifications');

@@ -9,7 +9,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres-server.t
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { System } from '../support/system.ts';
 
-/** The status of an alert, and the latest status that a test waits for. */
+/** An alert, as the receiver gets it. */
 type Told = { readonly status: string };
 type Monitor = { readonly id: string; readonly status: string };
 type Result = { readonly outcome: string };

@@ -85,7 +85,11 @@ const startNats = async () => {
   return server;
 };
 
-/** A NATS server with the folder's accounts. @param tls further options of `region init` */
+/**
+ * Starts a NATS server with the folder's accounts.
+ *
+ * @param tls further options of `region init`
+ */
 async function nats(...tls: string[]): Promise<ConfiguredNats> {
   const listen = `127.0.0.1:${await freePort()}`;
   await done(['region', 'init', '--listen', listen, ...tls, '--env-file', place('coordinator.env')]);

@@ -102,7 +102,7 @@ test('each part may be killed, both coordinators answer alike, and a start goes 
     return data.map(({ region, cron_timestamp }) => `${region} ${cron_timestamp}`);
   };
   const before = await history();
-  // The machine dies.
+  // All processes are killed at once, as when the machine dies.
   const parts = again.partsWith('');
   await again.end('SIGKILL');
   for (const pid of parts) killed(pid);

@@ -271,7 +271,7 @@ describe('an agent', () => {
     const told = await answerTo('mine', { 'Nats-Expected-Last-Msg-Id': 'no such id' });
     expect(told).toContain('wrong last msg ID');
     expect(told).not.toContain(lastId);
-    // The id itself, and the ids that would come next if ids were counted up.
+    // Tries the id itself, and the ids that would come next if ids were counted up.
     const [, start = '', number = '0'] = /^(.*?)(\d*)$/.exec(lastId) ?? [];
     for (let next = 0; next < 50; next += 1) {
       await answerTo('mine', { 'Nats-Msg-Id': next === 0 ? lastId : `${start}${Number(number) + next}` });
@@ -313,7 +313,7 @@ describe('an agent', () => {
       cheat.publish(`${resultsSubject(OWN)}.1`, data);
       await cheat.flush();
     }
-    // Larger than any batch of results.
+    // Together, these messages are larger than any batch of results.
     for (let sent = 0; sent < 4 * MAX_BYTES; sent += 500 * 1024) {
       cheat.publish(resultsSubject(OWN), 'x'.repeat(500 * 1024));
       await cheat.flush();

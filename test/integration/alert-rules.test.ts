@@ -32,7 +32,10 @@ type Case = {
   fired(act?: () => Promise<unknown>): Promise<void>;
 };
 
-/** Rules that a busy machine may make fire at any time, and one whose changed threshold every disk exceeds. */
+/**
+ * Rules that a busy machine may make fire at any time, and one that its changed threshold makes fire for
+ * every disk.
+ */
 const MAY_FIRE = ['SvcEventLoopBlocked', 'SvcChecksLate', 'SvcAgentSick', 'SvcDatabaseDiskAlmostFull'];
 
 /**
@@ -191,7 +194,9 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     });
   }
 
-  /** An agent sends heartbeats as often as the coordinator expects them, and reports that it is unhealthy. */
+  /**
+   * An agent sends heartbeats every second, twice as often as real agents, and reports that it is unhealthy.
+   */
   async function pretending({ fired }: Case): Promise<void> {
     await asStranger(async (stranger) => {
       const stop = service.clock.every(1_000, () => {
@@ -225,8 +230,8 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
   }
 
   /**
-   * Whether an agent has a job whose result is not acknowledged. Messages that NATS had sent before are
-   * handled.
+   * Whether the agent has a job whose result is not acknowledged. The agent is asked twice, so that it has
+   * handled the messages that NATS had sent before.
    */
   async function holdsJobs(): Promise<boolean> {
     const url = `http://127.0.0.1:${service.agent('hosta-fra').healthPort}`;

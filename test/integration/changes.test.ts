@@ -31,7 +31,8 @@ const monitorOf = (url: string, attributes: object = {}) => ({
   periodicity: '30s',
   active: true,
   retry: 0,
-  // 12 s on the service's clock, so that a held request does not time out before it is released.
+  // On the service's clock, which runs ten times faster, this is 12 s of real time. Within that time, no
+  // agent gives up a request that is held.
   timeout: 120_000,
   regions: REGIONS,
   ...attributes,

@@ -12,8 +12,8 @@ const isCi = process.env.CI === 'true';
 const dig = findProgram('dig');
 
 /**
- * 4,000 addresses of 16 bytes each: more than a datagram holds, and nearly as much as a DNS message over TCP
- * can hold.
+ * 4,000 address records of 16 bytes each: more than a datagram holds, and nearly as much as a DNS message
+ * over TCP can hold.
  */
 const MANY = Array.from({ length: 4_000 }, (_, n) => `10.${n >> 16}.${(n >> 8) & 0xff}.${n & 0xff}`);
 

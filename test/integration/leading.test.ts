@@ -99,9 +99,9 @@ const logged = (service: LocalService) => service.query('SELECT * FROM changes')
 const MEMORY_RETURNED = 'the memory that the start left behind is returned to the system';
 const NOTHING = { timers: 0, intervals: 0, subscriptions: 0, connectionListeners: 0 };
 /**
- * The timers and listeners that stay while nobody leads: they save
- * uses of tokens, measure the database, and count lost connections. Where
- * several coordinators may share a database, one more reads the tokens.
+ * The timers and listeners that stay while no coordinator leads: they save uses of tokens, measure the
+ * database, and count lost connections. Where several coordinators may share a database, one more reads the
+ * tokens.
  */
 const SERVING = { ...NOTHING, intervals: IS_POSTGRES ? 3 : 2, connectionListeners: 1 };
 
@@ -206,7 +206,7 @@ describe.concurrent('leading ends and begins again', () => {
       await Promise.allSettled(asking);
     }
     await Promise.all(asking);
-    // The last known status. Afterwards, votes may have aged while nobody led.
+    // This is the last known status. Later, votes may have aged while no coordinator led.
     expect(statuses[0]).toBe('active');
     for (const [method, path] of asked) await ask(method, path);
     expect([...answers].sort()).toEqual([

@@ -3,15 +3,15 @@ import { expect, test } from 'vitest';
 import { openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 
 /*
- * The whole service tells people of a region that fails
- * alone, and of missing data; a coordinator ends between.
+ * The whole service tells people about a region that fails alone and about missing data. The coordinator ends
+ * and starts again in between.
  */
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const LOST: Region = 'hosta-ams';
 const MINUTE_MS = 60_000;
 
-test('people are told of a region that fails alone, and of a monitor without data, once each, and of both ends', async (context) => {
+test('people are told about a region that fails alone and about a monitor without data, once each, and about both ends', async (context) => {
   const opened = openedIn(context);
   const [web, phone, hook] = [await targetIn(opened), await receiverIn(opened), await receiverIn(opened)];
   web.answerWith((response) => response.end('ok'));
@@ -26,7 +26,7 @@ test('people are told of a region that fails alone, and of a monitor without dat
     regionNoticeAfterMs: 2 * MINUTE_MS,
     names: (region) => ({
       get 'web.test'() {
-        // In one region the name resolves to an address on which nothing listens, at first.
+        // At first, the name resolves in one region to an address on which nothing listens.
         return [region === 'hosta-fra' && failing ? '127.0.0.2' : '127.0.0.1'];
       },
     }),

@@ -147,7 +147,10 @@ async function endpointsOf(service: LocalService): Promise<string[]> {
   return exported.endpoints.map(({ endpoint }) => endpoint);
 }
 
-/** JSON at first. The endpoint reads protobuf too, and gets it after some intervals. */
+/**
+ * The encoding of the exports. It is JSON at first. The endpoint reads protobuf too, and gets it after some
+ * intervals.
+ */
 const ENCODING: string = expect.stringMatching(/^(?:json|protobuf)$/);
 
 const MONITORS = { http: 11, tcp: 7, dns: 2 };

@@ -75,7 +75,7 @@ test('monitors are checked from own regions, whose results stay when the setting
   });
   await service.stopCoordinator();
 
-  // Another order, and a region less: the numbers of the others stay.
+  // The setting now has another order and lacks a region. The numbers of the other regions stay.
   service.extraRegions = [{ id: 'a-later-one', name: null }, OFFICE];
   await service.startCoordinator();
   await service.decided(id, 2);

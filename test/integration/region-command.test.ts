@@ -39,8 +39,9 @@ const file = (name: string): string => join(folder, name);
 const seedIn = (text: string): string => String(parseEnv(text).SVC_NATS_NKEY);
 
 /**
- * Starts a server with the configuration that `region init` has written to the folder. @returns its process
- * id
+ * Starts a server with the configuration that `region init` has written to the folder.
+ *
+ * @returns the server's process id
  */
 async function serverIn(...flags: string[]): Promise<number> {
   const server = await startConfiguredNats(file('nats.conf'), ...flags);

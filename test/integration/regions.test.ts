@@ -80,7 +80,8 @@ describe.concurrent('a region without an agent', () => {
     // Its last message may still be under way.
     await service.decided(id, 1);
     const reported = await slotsOf(service, 'hosta-fra');
-    // The vote has aged out after three periods. Two of three votes are a quorum.
+    // The vote has aged out after three periods. The two votes that are left are half of the four regions,
+    // which is enough for a status.
     await service.until(async () => ((await votes(service, id)).get('hosta-fra') ?? 0) > 90_000);
     await service.decided(id, 1);
     expect(await slotsOf(service, 'hosta-fra')).toEqual(reported);

@@ -2,7 +2,10 @@ import type { Region } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';
 import { openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 
-/* The whole service reminds people of an open incident until somebody acknowledges it; a coordinator ends between. */
+/*
+ * The whole service reminds people of an open incident until somebody acknowledges it. The coordinator ends
+ * and starts again in between.
+ */
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const HOUR_MS = 3_600_000;

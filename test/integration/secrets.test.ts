@@ -304,7 +304,7 @@ test('secrets arrive where they are meant to, and appear nowhere else', async (c
     if (isRead) expect(isAnswered, `${name} answers ${[...statuses]}`).toBe(true);
   }
   for (const { method, path } of dashboardPages({ changes: null as unknown as ChangeFeed })) {
-    // The second only leads to the page of an incident.
+    // `/events` is a stream and no page, and `/monitors/{id}/incident` only leads to the page of an incident.
     if (method !== 'GET' || path === '/events' || path === '/monitors/{id}/incident') continue;
     const statuses = new Set<number>();
     for (const one of pathsOf(path)) {

@@ -128,7 +128,8 @@ test('shards are led evenly, and no result and no alert is lost or doubled when 
     code: 'wrong-shards',
   });
 
-  // Agents go on while the number changes. What they report on the subjects of before is recorded.
+  // Agents keep working while the number of shards changes. What they report on the former subjects is
+  // recorded.
   await Promise.all([first.stopCoordinator(), second.stopCoordinator()]);
   const said: string[] = [];
   const surroundings = {

@@ -118,7 +118,10 @@ async function termIn({ database }: Pair): Promise<string> {
   }
 }
 
-/** Stops the leader and asserts that it has resigned: nobody waits until its lease expires. */
+/**
+ * Stops the leader and asserts that it has resigned, so that the other coordinator need not wait until the
+ * lease expires.
+ */
 async function stopLeader(leader: LocalService, pair: Pair): Promise<void> {
   const term = await termIn(pair);
   await leader.stopCoordinator();
@@ -277,7 +280,8 @@ describe.concurrent('two coordinators', () => {
     // Nothing listens at port 1.
     natsLink.lead(1);
     await nats.stop();
-    // 20 s are longer than a leader waits for NATS, and longer than a free lease is left to others.
+    // On this clock, 200 s are 20 s of real time. That is longer than a leader waits for NATS, and longer
+    // than a coordinator without NATS leaves a free lease to others.
     await new Promise<void>((resolve) => first.clock.after(200_000, resolve));
     while (!(await isLeading(first)) && !(await isLeading(second))) await delay(10);
     await nats.restart();

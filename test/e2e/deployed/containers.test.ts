@@ -183,7 +183,10 @@ async function imageOf(name: string): Promise<Image> {
   return natsImage;
 }
 
-/** Made once: a program that is written while a container starts it cannot be executed. */
+/**
+ * The image is made only once, because a program cannot be executed while it is written for another
+ * container.
+ */
 let natsImage: Promise<Image> | undefined;
 
 async function makeNatsImage(): Promise<Image> {
@@ -229,7 +232,8 @@ async function prepared(kind: 'compose' | 'kubernetes', form: 'small' | 'large' 
   await prepare();
   const kept = [kind === 'compose' ? 'coordinator.env' : 'service/secrets/coordinator.env'];
   const { SVC_NATS_NKEY: key } = await settingsIn(join(place, kept[0] ?? ''));
-  // When it is called again, it keeps the keys; so it does when the small form becomes the large one.
+  // When `prepare.sh` is called again, it keeps the keys. It does so, too, when the small form becomes the
+  // large one.
   const options = form === 'large' ? ['--large'] : [];
   await prepare(...options);
   expect(await settingsIn(join(place, kept[0] ?? ''))).toMatchObject({ SVC_NATS_NKEY: key });
@@ -335,7 +339,7 @@ async function describedIn(
     }
     const files = await Promise.all((service.env_file ?? []).map((file) => settingsIn(join(place, file))));
     const environment = { ...Object.assign({}, ...files), ...service.environment };
-    // The default of a variable of the file.
+    // A variable of the file gets its default.
     for (const [key, value] of Object.entries<string>(environment)) environment[key] = withDefault(value);
     const [uid = 0, gid = 0] = service.user.split(':').map(Number);
     const preparesAs = service.restart === 'no' ? { preparesAs: { uid, gid } } : {};
