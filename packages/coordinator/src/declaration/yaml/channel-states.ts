@@ -9,7 +9,7 @@ import type { ConfigurationChange } from '../configuration.ts';
 export type ChannelStates = {
   /** Returns why a channel of this kind with these settings cannot deliver; null: it can deliver. */
   readonly channelProblem: (kind: ChannelKind, settings: object) => { readonly message: string } | null;
-  /** Whether failing channels that can deliver now become `ok`, because the process has just started. */
+  /** Whether failing channels that can deliver now become `ok`. Set for the first apply of a process. */
   readonly resetsChannels: boolean;
 };
 
@@ -18,7 +18,7 @@ export type DeclaredChannel = {
   readonly kind: ChannelKind;
   /** The settings of the channel, in clear text. */
   readonly settings: Secret<object>;
-  /** The stored reason why the channel cannot deliver; null: the channel can deliver. */
+  /** The stored reason why the channel fails, such as a missing setting or a refused alert; null: it works. */
   readonly reason: string | null;
   /** Whether this change has written the channel. */
   readonly isWritten: boolean;

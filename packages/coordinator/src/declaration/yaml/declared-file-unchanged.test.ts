@@ -25,7 +25,7 @@ const TEXT = [
 let files: DeclaredFiles;
 let parts: ConfiguredStore;
 let path: string;
-/** Number of times that the file was read. */
+/** Number of times that the file was read and parsed. */
 let reads: number;
 
 beforeEach(async () => {
@@ -89,25 +89,25 @@ describe('at a start', () => {
       async () => {},
       { env: { HOOK: 'https://hook.example/b' } },
     ],
-    ['of which other addresses may be fetched', async () => {}, { channelEgressAllow: ['10.0.0.0/8'] }],
+    ['for which other addresses are allowed', async () => {}, { channelEgressAllow: ['10.0.0.0/8'] }],
     ['of another version of svc', async () => {}, { version: '1.0.1' }],
-    ['whose resources were set free', () => parts.configuration.releaseFileOwnership()],
+    ['whose resources were released', () => parts.configuration.releaseFileOwnership()],
     [
-      'of which a row is gone',
+      'with a resource that was removed',
       async () => {
         const [row] = await monitorRows();
         await parts.store.transaction((tx) => removeResources(tx, 'monitors', [row?.id ?? 0]));
       },
     ],
     [
-      'of which a row was changed',
+      'with a resource that was changed',
       async () => {
         const [row] = await monitorRows();
         await changeRow(parts.store, 'monitors', row?.id ?? 0, { name: 'x', row_version: 2 });
       },
     ],
     [
-      'of which a row was made anew',
+      'with a resource that was removed and created again',
       async () => {
         const [row] = await monitorRows();
         if (row === undefined) throw new TypeError('there is no monitor');
@@ -117,7 +117,7 @@ describe('at a start', () => {
       },
     ],
     [
-      'of which what is known cannot be understood',
+      'whose stored sources cannot be read',
       () => parts.store.transaction(({ db }) => writeFact(db, 'declared_sources', '{')),
     ],
   ])('a file %s is read', async (_, change, again = {}) => {
@@ -188,7 +188,7 @@ describe('at a start', () => {
     expect(reads).toBe(0);
   });
 
-  test('channels of an unchanged file are tried again', async () => {
+  test('channels of an unchanged file that can deliver again become ok', async () => {
     await (await started({ channelProblem: () => ({ message: 'a setting is missing' }) })).stop();
     await started();
     expect(reads).toBe(1);

@@ -298,7 +298,7 @@ describe('a reload', () => {
 });
 
 describe('on change', () => {
-  /** Resolves when the next declaration is committed. */
+  /** `committed` returns a promise that resolves when the next transaction of `configuration` is committed. */
   function committing(): { configuration: Configuration; committed: () => Promise<void> } {
     let told = () => {};
     const { configuration } = parts;
@@ -385,7 +385,7 @@ describe('a database that cannot accept the file now', () => {
   const MANY = Array.from({ length: 200 }, (_, index) => `m${index}`);
   const SECOND = 1_000;
 
-  /** Counts the tries. The returned promise settles after each try, when the file has handled its outcome. */
+  /** Counts the tries. `next` returns a promise that resolves after the next try, when the file has handled it. */
   function tried(): { configuration: Configuration; count: () => number; next: () => Promise<void> } {
     const { configuration } = parts;
     let count = 0;

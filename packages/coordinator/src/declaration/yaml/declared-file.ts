@@ -58,20 +58,21 @@ export type DeclaredFileStatus = {
   readonly path: string;
   /** When this process last applied the file, epoch ms; null: it has not applied the file yet. */
   readonly appliedAt: number | null;
-  /** SHA-256 (hex) of the last applied file. */
+  /** SHA-256 (hex) of the last applied file; null: this process has not applied the file yet. */
   readonly digest: string | null;
+  /** Number of resources in the last applied file. */
   readonly resources: number;
   /** Errors of the present file; empty when the file is applied, or waits for the database. */
   readonly errors: readonly LocatedError[];
   /** Warnings about parts of the applied declaration, most of them parts without effect. */
   readonly warnings: readonly LocatedError[];
-  /** Set while a file without errors waits for the database; null: the file does not wait. */
+  /** Set while the file waits for the database; null: the file does not wait. */
   readonly waiting: DatabaseWait | null;
 };
 
 /**
- * A file without errors waits, because the database cannot accept it now:
- * for example, the disk is full, or another program has locked the database.
+ * The file waits to be applied, because the database does not work now: for
+ * example, the disk is full, or another program has locked the database.
  */
 export type DatabaseWait = {
   readonly reason: string;
@@ -115,8 +116,8 @@ export class DeclaredFile {
   }
 
   /**
-   * Returns the state of the file, for the API, the dashboard
-   * and tests. The log has the same errors, warnings and waits.
+   * Returns the state of the file, for the API, the dashboard and tests. The
+   * log has the same errors and waits, and up to ten of the warnings.
    */
   status(): DeclaredFileStatus {
     return this.#status;
@@ -146,8 +147,8 @@ export class DeclaredFile {
   }
 
   /**
-   * Applies the file now, and ends a wait for the database. If the sources
-   * are equal to the last applied sources, the file is not parsed.
+   * Applies the file now, and ends a wait for the database. If the sources and the rows
+   * are as after the last apply, the file is not parsed, except by a {@link reload}.
    */
   #applyAnew(): Promise<void> {
     this.#waits.endWait();
@@ -165,7 +166,7 @@ export class DeclaredFile {
     return this.#applying;
   }
 
-  /** Stops watching the file. A running apply is rolled back. */
+  /** Stops watching the file. A running apply is rolled back, unless it is about to commit. */
   async stop(): Promise<void> {
     this.#watch.close();
     this.#stopping.abort(new SvcError('stopping', 'the declared file is not watched any more'));
@@ -246,7 +247,7 @@ export class DeclaredFile {
     this.#logWarnings(warnings);
   }
 
-  /** Returns the paths of the inserted files. Their names are relative to the folder of the declared file. */
+  /** Returns the paths of the inserted files. A relative name counts from the folder of the declared file. */
   #pathsOf(names: readonly string[]): string[] {
     return names.map((name) => resolve(dirname(this.#path), name));
   }

@@ -23,7 +23,7 @@ export type Member = { readonly key: string; readonly keyOffset: number; readonl
 export type TextHook = (text: string, offset: number) => string | null;
 
 /**
- * Maximum number of values that aliases may add. The bound is high enough for 15,000
+ * Maximum number of values that aliases and merges may add. The bound is high enough for 15,000
  * monitors that share defaults, and low enough that the values cannot fill the memory.
  */
 const MAX_ALIASED_NODES = 500_000;
@@ -52,7 +52,7 @@ export class SourceText {
   }
 }
 
-/** A parsed piece of YAML, with the positions of its values. JSON is accepted too, because it is YAML. */
+/** A parsed piece of a declared file, with the positions of its values. The file may be JSON, which is YAML too. */
 export class SourceDocument {
   readonly errors: SourceError[] = [];
   /**
@@ -60,7 +60,7 @@ export class SourceDocument {
    * The caller may reset it before it reads the next value.
    */
   isBroken = false;
-  /** The root of the piece; null when the text is empty or not YAML. */
+  /** The root of the piece; null when the text is empty or nested too deeply. */
   readonly root: Node | null;
   readonly #source: SourceText;
   readonly #piece: Piece;

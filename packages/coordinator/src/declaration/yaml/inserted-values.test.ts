@@ -7,7 +7,6 @@ import { parseDeclaration } from '../../../../../test/support/read-declaration.t
 import { VALID } from '../../../../../test/support/resources.ts';
 
 /** The value that is inserted. No error may show it, whatever is wrong with it. */
-
 const HIDDEN = 'hunter2';
 const INSERTED = `\${env.HIDDEN}`;
 

@@ -19,9 +19,9 @@ export type Sources = {
 export type Interpolated = { ok: true; text: string } | { ok: false; message: string };
 
 /**
- * Replaces `${env.NAME}` and `${file.PATH}` in a string of the declared file, and returns the
- * text or an error message. An inserted text is not searched for `${…}`. A string that is exactly
- * one reference (`${svc_http_monitor.api.id}`) stays unchanged until the declaration is applied.
+ * Replaces `${env.NAME}` and `${file.PATH}` in a string of the declared file, and `$${` by `${`.
+ * Returns the text or an error message. An inserted text is not searched for `${…}`. A string that is
+ * exactly one reference (`${svc_http_monitor.api.id}`) stays unchanged until the declaration is applied.
  */
 export function interpolate(text: string, sources: Sources): Interpolated {
   if (!text.includes('${')) return { ok: true, text };

@@ -29,19 +29,20 @@ import { piecesOf } from './pieces.ts';
 type WrittenEntry = Member & { readonly kind: ResourceKind };
 
 /**
- * Number of entries in one message between the threads. The
+ * Maximum number of entries in one message between the threads. The
  * main thread is blocked for about 1 ms while it receives them.
  */
 const TOGETHER = 100;
 
 /**
- * Reads a declaration: its syntax, insertions, resources, and the references between them. All
- * errors are found in one reading, with two exceptions: errors of syntax hide all others, and
- * conflicts with resources outside the file are found later, when the resources are written.
- * The function is pure except for its reads of `sources`. It may read a source several times.
+ * Reads a declaration: its syntax, insertions, resources, and the references between them. One reading
+ * finds the errors of all entries, but errors of syntax hide all others, and an error in an alias hides
+ * the other errors of its entry. The rules of the operator, and conflicts with resources outside the file,
+ * are checked later, when the resources are written. The function is pure except for its calls of
+ * `sources`. It may read a source several times.
  *
- * The text is read piece by piece, because the positions of all values would take much memory.
- * While one piece is read, only the addresses of the entries in earlier pieces are known.
+ * The text is read piece by piece, because the positions of all values would take much memory. Of earlier
+ * pieces, only the addresses of the entries are known, and what {@link Clashes} compares.
  *
  * @param file name of the file, for errors
  * @returns a generator that yields lists of entries in order of dependency, and

@@ -8,8 +8,8 @@ import { piecesOf, wholePiece } from './pieces.ts';
 const sources = { env: { NAME: 'a name' }, readFile: (path: string) => `content of ${path}\n` };
 
 /**
- * Checks that the text declares the same resources when it is read in pieces of one entry, in
- * pieces of a hundred entries, and as a whole. Returns whether the text is cut into pieces.
+ * Checks that the text declares the same resources when it is read in pieces of one entry, in pieces
+ * of a hundred entries, and as a whole. Returns whether there are several pieces of one entry.
  */
 function isCut(text: string): boolean {
   const whole = parseDeclaration(text, 'svc.yaml', sources, [wholePiece(text)]);
@@ -44,7 +44,7 @@ const MANY = Object.fromEntries(
   ]),
 );
 
-test('YAML with comments, empty lines and an empty section', () => {
+test('YAML with comments, empty lines and an empty section is cut', () => {
   const text = `${stringify({ svc_tcp_monitor: MANY })}svc_http_monitor:\n`.replaceAll(
     /^ {2}m\d*7:/gm,
     '# between entries\n\n    # indented\n$&',
@@ -90,7 +90,7 @@ test('a text with aliases is one piece', () => {
   expect(parseDeclaration(text, 'svc.yaml', sources).entries).toHaveLength(251);
 });
 
-/** Possible lines of a scalar that spans several lines. */
+/** Values of the last attribute of an entry. Most of them span several lines. */
 const BODIES = [
   '|\n      x\n      y\n',
   '|+\n      x\n\n\n',
@@ -221,7 +221,7 @@ test.each([
 test.each([
   ['JSON', JSON.stringify(DECLARED_SAMPLE, null, 1)],
   ['YAML', stringify(DECLARED_SAMPLE, { aliasDuplicateObjects: false })],
-])('pieces of %s with any part removed or inserted declare what the whole declares', (_, text) => {
+])('pieces of %s with any part replaced by another text declare what the whole declares', (_, text) => {
   const position = fc.nat(text.length);
   const inserted = fc.oneof(
     fc.string({ maxLength: 4 }),

@@ -24,7 +24,7 @@ function errorOf(path: string): string | undefined {
 test.each([
   ['/dev/zero', 'it has more than 1048576 bytes'],
   ['.', 'it is a folder'],
-])('%s is read up to the bound at most', (path, said) => {
+])('%s cannot be inserted, and the error says why', (path, said) => {
   expect(errorOf(path)).toContain(said);
 });
 

@@ -116,7 +116,7 @@ const CHUNK_BYTES = 65_536;
  * Reads a whole file. The size in the file's status is not used, because a device or a pipe has no size,
  * and a file may grow while it is read. The function does not wait for a process that writes to a pipe.
  *
- * @throws SvcError `file-unreadable` when the file has more than `maxBytes` bytes
+ * @throws SvcError `file-unreadable` when the file has more than `maxBytes` bytes, or an error of the system
  */
 function readBounded(path: string, maxBytes: number): Buffer {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -48,11 +48,11 @@ export type ReadDeclaration = ReadOutcome & {
 };
 
 /**
- * Reads and validates the declared file on a separate thread. Asks that thread for each list of
- * entries, so that a turn of the event loop receives only one list, which takes a few milliseconds.
+ * Reads and validates the declared file on a separate thread. Asks that thread for
+ * each list of entries, so that a turn of the event loop receives only one list.
  *
- * @throws SvcError `file-unreadable` when the thread ends before the outcome, the
- *   error with which it died (out of memory, a defect), or the reason of the signal
+ * @throws SvcError `file-unreadable` when the thread ends before the outcome, the error with which it
+ *   died (out of memory, a defect), or an error of the name `AbortError` when the signal aborts meanwhile
  */
 export async function readDeclaration(request: ReadRequest, signal: AbortSignal): Promise<ReadDeclaration> {
   signal.throwIfAborted();

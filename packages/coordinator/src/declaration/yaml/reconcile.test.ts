@@ -25,7 +25,7 @@ import { type Reconciled, reconcile } from './reconcile.ts';
 
 type Declared = { [K in ResourceKind]?: Readonly<Record<string, object>> };
 
-/** Statements that were sent to the writing thread. */
+/** Requests to the writing thread: statements in SQL, and the kinds of all other requests. */
 let asked: string[];
 
 const counting: StoreWorkers = {
@@ -324,7 +324,7 @@ describe('a batch', () => {
     ),
   });
 
-  /** Reads all stored rows, with secrets in clear text. */
+  /** Reads the resources with secrets in clear text, and all rows without their encrypted columns. */
   async function picture({ store, secrets, workspaceId }: ConfiguredStore) {
     const tables = [...RESOURCE_TABLES, 'links', 'changes', 'audit'] as const;
     const rows = await Promise.all(tables.map((table) => rowsOf(store, table)));

@@ -60,7 +60,8 @@ export type Reconciled = {
  *
  * @param prepared the result of {@link prepareChanges} from before the
  *   change. If rows have changed since then, the plan is made again
- * @throws DeclarationError when an entry is refused, or when too many resources would be deleted
+ * @throws DeclarationError when an entry is refused, or when too many resources
+ *   would be deleted; StoreError; the reason of the signal when it aborts
  */
 export async function reconcile(
   change: ConfigurationChange,
@@ -242,8 +243,8 @@ function objectOf(kind: ResourceKind, id: number | undefined): string {
 }
 
 /**
- * Makes the lines of one apply in the audit trail: a line for the apply,
- * and a line for each change. There are no lines if nothing changed.
+ * Makes the lines of one apply in the audit trail: a line for the apply, and a line for each
+ * change, if there are at most {@link MOST_LINES}. There are no lines if nothing changed.
  */
 function auditLines(
   workspaceId: number,

@@ -20,7 +20,7 @@ export type Inserted = {
 };
 
 export type InsertedFile = {
-  /** Name of the file as it is written in the declared file, relative to the folder of the declared file. */
+  /** Name of the file as the declared file writes it. A relative name counts from the declared file's folder. */
   readonly name: string;
   /** SHA-256, hex; null: the file could not be read. */
   readonly digest: string | null;
@@ -47,8 +47,8 @@ export type DeclarationSources = {
 const PURPOSE: SealPurpose = 'facts.declared_sources';
 
 /**
- * Makes a digest of the sources with a secret key. The values of variables may be secrets
- * that are easy to guess. Without the key, nobody can test a guess against the digest.
+ * Makes a digest of the sources with a secret key. The values of variables may be secrets that
+ * are easy to guess. Without the key, a guess cannot be tested against the digest.
  */
 export function fingerprintOf(secrets: Secrets, sources: DeclarationSources): string {
   return secrets.fingerprint(PURPOSE, textOf(sources));
@@ -93,6 +93,7 @@ export function valuesOf(
  * large. Files are hashed in chunks, so the thread is blocked for less than 1 ms at a time.
  *
  * @param now.path path of the declared file
+ * @throws the reason of the signal when it aborts
  */
 export async function sourcesNow(
   {
