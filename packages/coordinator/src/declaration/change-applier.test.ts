@@ -180,7 +180,7 @@ test('a step that the database cannot do now is repeated after growing waits', a
   expect(parts.clock.pendingTimers).toBe(0);
 });
 
-test('while a step waits for its next try, the tries of others schedule and log nothing', async () => {
+test('while a step waits for its next try, further calls schedule and log nothing', async () => {
   const lines: unknown[] = [];
   const declare = () => Promise.reject(busy());
   applier = new ChangeApplier({
@@ -198,7 +198,7 @@ test('while a step waits for its next try, the tries of others schedule and log 
   applier.stop();
 });
 
-test('looks for changes that come while the database does not answer share one read', async () => {
+test('a hundred searches for changes while the database does not answer cause only a few reads', async () => {
   const before = reads.count;
   reads.hold();
   const looks = Array.from({ length: 100 }, () => applier.applyRemaining());

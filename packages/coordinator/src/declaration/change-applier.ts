@@ -20,11 +20,11 @@ const ENTRIES_PER_STEP = 250;
 /** Applies changes of the declaration to votes, incidents and alerts. The recorder implements it. */
 export interface DeclarationSink {
   /**
-   * Applies the changes and removes the log entries up to the id
-   * `until`, in one transaction. The promise resolves after the commit.
+   * Applies the changes and removes the shard's log entries up to the
+   * id `until`, in one transaction. The promise resolves after the commit.
    *
-   * @throws StoreError `store-closed` when the store is closed
-   *   before the commit, or an error that one of the changes causes
+   * @throws StoreError `store-closed` when the recorder stops before
+   *   the commit, or an error that one of the changes causes
    */
   declare(changes: readonly DeclaredChange[], until: number): Promise<void>;
 }
@@ -52,14 +52,14 @@ const OWN_FAULTS: ReadonlySet<StoreErrorCode> = new Set([
 /**
  * Applies the shard's log of changes in steps, oldest entry first.
  *
- * A step reads the present row of each monitor that its entries name, so several changes
- * of one monitor are applied as one. The effects follow from a comparison with the state
- * that was applied last, so a change may safely be applied again after a crash.
+ * A step reads the present row of each changed monitor, so several changes of one monitor in
+ * a step are applied as one. The effects follow from a comparison with the state that was
+ * applied last, so a change may safely be applied again after a crash.
  *
  * When the database fails temporarily, the applier tries the step again after growing waits. When a change
  * itself causes the error, the applier takes the entries of the step one at a time. It logs and skips the
- * faulty change, so that the changes after it are applied. The monitor of the faulty change keeps its old
- * state in memory until the monitor is changed again, or until the next start, which reads all rows.
+ * faulty change, so that the changes after it are applied. The resource of the faulty change keeps its old
+ * state in memory until it is changed again, or until the next leader of the shard reads all rows.
  */
 export class ChangeApplier implements ChangeEffects {
   readonly #parts: Parts;
@@ -125,7 +125,7 @@ export class ChangeApplier implements ChangeEffects {
         if (!(await this.#step())) return;
       }
     } catch (error) {
-      // A later call fails for the same reason while the first one waits for its next try.
+      // While a failed step waits for its next try, another call fails for the same reason. It is not logged again.
       if (this.#isStopped || this.#waits.isWaiting) return;
       const waitMs = this.#waits.scheduleRetry(() => void this.applyRemaining());
       this.#parts.log.error(
@@ -184,7 +184,7 @@ export class ChangeApplier implements ChangeEffects {
     await this.#declare(declaredChanges(changes, current, windows), changes.at(-1)?.id ?? this.#applied);
   }
 
-  /** Reads the present rows of the maintenance windows that the changes name. Removed windows are missing. */
+  /** Reads the present maintenance windows and mutes that the changes name. Those that were removed are missing. */
   async #windowsOf(changes: readonly Change[]): Promise<ReadonlyMap<number, LiveWindow>> {
     const ids = changes.flatMap((change) =>
       change.kind === 'maintenance' && change.windowId !== null ? [change.windowId] : [],

@@ -217,7 +217,7 @@ describe('every kind', () => {
     expect(monitor?.checkText.reveal()).toContain('https://probe:hush-6@example.com/health?key=hush-8');
   });
 
-  test('is removed, either dependents first or all at once', async () => {
+  test('is removed, and a page together with its components and groups', async () => {
     await createAll();
     await change((open) => open.remove('svc_status_page', 1), 'file');
     for (const table of ['status_pages', 'components', 'component_groups'] as const) {
@@ -313,7 +313,7 @@ describe('monitors', () => {
     ['retry', { retry: 1 }, 1],
     ['timeout', { timeout: 1_000 }, 1],
     ['an assertion', { status_code_assertions: [{ target: 204, comparator: 'eq' }] }, 1],
-  ])('%s moves the version by as much as it changes what is probed', async (_, members, moved) => {
+  ])('a change of %s raises the version only if the attribute is probed', async (_, members, moved) => {
     const id = await create('svc_http_monitor');
     await change((open) => open.update('svc_http_monitor', id, attributes('svc_http_monitor', members)));
     expect(parts.monitors.get(id)?.version).toBe(1 + moved);
@@ -487,7 +487,7 @@ describe('references', () => {
     ).toMatchObject({ reason: 'taken', path: ['slug'] });
   });
 
-  test('the page and the type of a component cannot be changed', async () => {
+  test('the page of a component cannot be changed', async () => {
     await create('svc_status_page');
     await create('svc_status_page', { slug: 'b' });
     const id = await create('svc_status_page_component');
@@ -555,7 +555,7 @@ describe('versions and owners', () => {
     expect(await monitorRow(id)).toMatchObject({ owner: 'file', local_name: 'api' });
   });
 
-  test('the API cannot remove a resource of the file by removing its page or group', async () => {
+  test('the API cannot change or remove a component of the file by removing its monitor, page or group', async () => {
     const monitor = await create('svc_http_monitor');
     const page = await create('svc_status_page');
     const group = await create('svc_status_page_component_group');
@@ -571,7 +571,7 @@ describe('versions and owners', () => {
     }
   });
 
-  test('appearance is set beside the declaration', async () => {
+  test('the appearance of a page can be set even if the file owns the page', async () => {
     const id = await declare('svc_status_page', 'main');
     expect(
       await parts.reading.findStored('status_pages', { workspaceId: parts.workspaceId }, id, 'open'),
@@ -656,8 +656,8 @@ describe('long changes', () => {
     turn();
     await applying;
     isDone = true;
-    // At most 10 ms of work are done in one turn. 5,000
-    // monitors take at least 20 µs each, so they need 10 turns.
+    // The event loop gets a turn after about 5 ms of work. 5,000 monitors take at least
+    // 20 µs each, so they need 20 turns. The test requires half of them.
     expect(turns).toBeGreaterThan(10);
     expect(parts.monitors.size).toBe(COUNT);
 

@@ -14,17 +14,17 @@ export type Actor = 'api' | 'file';
 export type ChangeContext = { readonly workspaceId: number; readonly actor: Actor };
 
 /**
- * The only way to change declared resources. A change writes either all of its rows or
- * none, and appends to the log of changes. The leader of each shard applies the effects
- * that follow from the log to the monitors of its shard: it ends votes, sends alerts,
- * schedules checks and updates the monitors in memory. See {@link ChangeEffects}.
+ * The only way to change declared resources. A change writes either all of its rows or none. In
+ * the same transaction, it logs the changes that affect monitors, links, channels or alerts.
+ * The leader of each shard applies the effects that follow from the log to its shard: it ends
+ * votes, queues alerts, schedules checks and updates the monitors in memory. See {@link ChangeEffects}.
  */
 export interface Configuration {
   /**
    * Runs `work` in one transaction of the store. The store runs one transaction after the other, and the
    * transactions of the recorder wait too, so `work` must not wait for anything but the operations of its
    * change. When `work` throws, everything is rolled back and the error is passed on. The promise resolves
-   * after the commit, and when the effects of the change on the shards that this process leads are applied.
+   * after the commit, when {@link ChangeEffects.applyUntil} has resolved.
    *
    * @throws ConfigurationError when an operation of `work` is refused, or any other error that `work` throws
    * @throws StoreError when the database fails (full disk, …)
@@ -66,11 +66,11 @@ export interface ConfigurationChange {
   ): Promise<number>;
 
   /**
-   * Replaces all attributes. If the attributes and the owner are unchanged, nothing
-   * is written and the row keeps its version. The API cannot change a resource that
+   * Replaces all attributes. If the attributes, the owner and the local name are unchanged,
+   * nothing is written and the row keeps its version. The API cannot change a resource that
    * the file owns. With `declared`, the file takes over an existing resource.
    *
-   * @param options.expectedVersions versions of the row that the caller may replace
+   * @param options.expectedVersions versions of the row that the caller may replace; absent: any version
    * @throws NotFound, PreconditionFailed, InvalidReference,
    *   DeniedEndpoint, Immutable, Conflict `taken` or `declared-in-file`
    */
@@ -143,8 +143,8 @@ export interface ConfigurationChange {
   ): Promise<void>;
 
   /**
-   * Marks a channel as unable to deliver (because a setting of the operator
-   * is missing), or as able again. The row version does not change.
+   * Marks a channel as unable to deliver (for example because a setting of the operator is
+   * missing), or as able again. A stopped channel is not marked. The row version does not change.
    *
    * @throws NotFound
    */

@@ -7,14 +7,12 @@ import { SvcError } from '@svc/shared/errors.ts';
 export type AttributePath = readonly (string | number)[];
 
 /**
- * Base class of all errors with which svc refuses a change
- * of the declaration. A refused change writes nothing.
+ * Base class of all errors with which svc refuses a change of the declaration,
+ * of incidents or of maintenance windows. A refused change writes nothing.
  */
 export abstract class ConfigurationError extends SvcError {
   readonly path: AttributePath;
-  /**
-   * Index of the refused entry among the entries of a creation or update; null: no single entry was refused.
-   */
+  /** Index of the refused entry among the entries of a creation or update; null: it is about none of them. */
   index: number | null = null;
 
   constructor(code: SvcError['code'], message: string, path: AttributePath = []) {
@@ -38,7 +36,7 @@ const CONFLICT_REASONS = [
    * custom domain belongs to another status page of the workspace.
    */
   'taken',
-  /** The declared file owns the resource, and a request of the API tried to change the resource. */
+  /** The declared file owns the resource or a part of it, and a request of the API tried to change or remove it. */
   'declared-in-file',
   /** Components show the monitor, and the request to remove it does not say what happens to them. */
   'in-use',
@@ -47,7 +45,7 @@ const CONFLICT_REASONS = [
    * windows, or the incident has the maximum number of updates.
    */
   'too-many',
-  /** The incident has ended, so that nobody can acknowledge it. */
+  /** The incident has ended, so its acknowledgement cannot be changed. */
   'ended',
   /** A monitor recorded the incident, so people cannot remove it. */
   'kept-by-svc',

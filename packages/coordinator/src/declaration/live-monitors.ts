@@ -39,7 +39,7 @@ export async function loadLiveMonitors(
  */
 export class MonitorsInMemory implements LiveMonitors {
   readonly #byId = new Map<number, LiveMonitor>();
-  /** The versions of the rows that {@link reload} has read and that were not replaced since; see {@link versionOf}. */
+  /** The versions of the rows that {@link reload} has read. Monitors that were replaced since are missing. */
   readonly #versions = new Map<number, string>();
   readonly #listeners = new Set<Listener>();
 
@@ -62,8 +62,8 @@ export class MonitorsInMemory implements LiveMonitors {
   }
 
   /**
-   * Loads all monitors of the shard, and parses only the rows that have changed since these monitors were reloaded.
-   * A coordinator that waits reloads an empty object first.
+   * Returns all monitors of the shard in a new object. Parses only the rows that have changed since this object
+   * was made by a reload. The first reload is that of an empty object, and parses all rows.
    *
    * @throws StoreError, as {@link load}
    */
@@ -83,7 +83,7 @@ export class MonitorsInMemory implements LiveMonitors {
     return monitors;
   }
 
-  /** Frees the memory of what {@link reload} compares. A later reload parses all rows. */
+  /** Frees the memory of the versions that {@link reload} compares. A later reload parses all rows. */
   forgetVersions(): void {
     this.#versions.clear();
   }
@@ -111,8 +111,8 @@ export class MonitorsInMemory implements LiveMonitors {
   }
 
   /**
-   * Replaces the monitor `before` by `after`, or removes
-   * `before` when `after` is null. Notifies the listeners.
+   * Replaces the monitor `before` by `after`. `before` null: `after` is
+   * added; `after` null: `before` is removed. Notifies the listeners.
    */
   replace(before: LiveMonitor | null, after: LiveMonitor | null): void {
     const id = (after ?? before)?.id;
@@ -125,8 +125,8 @@ export class MonitorsInMemory implements LiveMonitors {
 }
 
 /**
- * A text that differs between any two contents of a row. The instant is part of it, because a database that lost its
- * last commits may give a version a second time.
+ * A text that differs between any two declarations of a row. It contains the instant of the change, because a
+ * database that lost its last commits may give a version a second time.
  */
 const versionOf = ({ row_version, updated_at }: Pick<Row<'monitors'>, 'row_version' | 'updated_at'>) =>
   `${row_version} ${updated_at}`;

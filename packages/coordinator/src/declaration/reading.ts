@@ -16,8 +16,8 @@ import type { SecretsShown, StoredIn } from './stored.ts';
 export type Listed<T> = { readonly data: T[]; readonly total: number };
 
 /**
- * Reads declared resources on the reading thread. A resource of another workspace is not
- * found (null). The caller decides whether secrets are decrypted (`open`) or masked.
+ * Reads declared resources over `Store.read`. A resource of another workspace is not found
+ * (null). The caller decides whether secrets are decrypted (`open`) or masked.
  */
 export class Reading {
   readonly #store: Store;

@@ -23,7 +23,8 @@ import { storedIn } from './reading.ts';
  * already. Call it at the start, before any other code reads or writes rows. If the process
  * is killed halfway, the next start begins again, and encrypts all secrets once more.
  *
- * @throws StoreError `store-key` for a secret that neither the present key nor the previous key decrypts
+ * @throws StoreError `store-key` for a secret that neither the present key nor the previous key decrypts,
+ *   `store-unreadable` for a resource that this version cannot read
  */
 export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger): Promise<void> {
   const due = secrets.keyName;

@@ -15,8 +15,8 @@ export type Metadata = {
   readonly id: number;
   readonly workspaceId: number;
   /**
-   * Version of the row. Every change of the attributes, the owner or
-   * the appearance adds 1. The version is a part of the API's ETag.
+   * Version of the row. Every change of the attributes or the appearance adds 1, and so does a declared file that
+   * takes the resource over or renames its entry. The version is a part of the API's ETag.
    */
   readonly rowVersion: number;
   /** 'file': the declared file declares the resource as `localName`, and the API cannot change it. */

@@ -98,6 +98,8 @@ async function newRow<T extends ResourceTable>(
  * nothing is written, unless the owner or the local name changes.
  *
  * @param entries at most one for each resource
+ * @throws NotFound, PreconditionFailed, Conflict `declared-in-file`, Immutable,
+ *   InvalidReference, and the errors of the kind's own check
  */
 export async function updateAll<T extends ResourceTable>(
   scope: ChangeScope,

@@ -78,7 +78,7 @@ export type Kind<T extends ResourceTable> = {
   ): RowChange<T>;
   /**
    * Called after a row with new or changed attributes is written. Writes other rows and entries of
-   * the log, as the attributes require. It is not called when only the owner of the resource changes.
+   * the log, as the attributes require. It is not called when only the owner or the local name changes.
    *
    * @param before null for a new resource
    */

@@ -66,7 +66,8 @@ export const notifications: Kind<'notifications'> = {
     }
     await link(scope, made, monitor_ids.filter((monitorId) => !wasLinked.has(monitorId)).map(Number));
   },
-  // The database itself removes the links and deliveries of a channel together with the channel's row.
+  // The database removes the links of a channel together with the channel's row.
+  // The deliveries are not sent any more, and the retention removes them later.
   beforeRemoval(scope, rows) {
     for (const { id } of rows) scope.logChange({ kind: 'channel-removed', notificationId: id });
   },

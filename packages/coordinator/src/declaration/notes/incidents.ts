@@ -43,7 +43,8 @@ class InvalidNote extends ConfigurationError {
 }
 
 /**
- * The only way to change the incidents that people create, and the updates that people write on any incident.
+ * The only way in which people change incidents: those that they create,
+ * and the texts, updates and acknowledgements of any incident.
  */
 export class Incidents {
   readonly #store: Store;
@@ -155,7 +156,7 @@ class IncidentChange {
   }
 
   /**
-   * Takes the acknowledgement of an open incident back. If there is none, nothing is written.
+   * Removes the acknowledgement of an open incident. If there is none, nothing is written.
    *
    * @throws NotFound, Conflict `ended`
    */
@@ -218,8 +219,8 @@ class IncidentChange {
   }
 
   /**
-   * Closes or reopens an incident that has no monitor, as the state in its newest update
-   * says. An incident of a monitor is left alone: it closes when the monitor recovers.
+   * Closes or reopens an incident that has no monitor, as its updates say. The state of the newest update
+   * decides. An incident of a monitor is left alone: it closes for example when the monitor recovers.
    */
   async #follow({ id, monitor_id, closed_at }: StoredIncident): Promise<void> {
     if (monitor_id !== null) return;

@@ -34,9 +34,9 @@ type Parts = {
 type Versions = { readonly expectedVersions?: readonly number[] };
 
 /**
- * The only way to change maintenance windows and mutes. Each change also appends to the log of changes,
- * from which the leader of each shard reads the changed window. The leader then holds alerts
- * back during the window, or sends the alerts that no window holds back any longer.
+ * The only way to change maintenance windows and mutes. Each change also appends to the log of changes, which
+ * names the changed windows to the leader of each shard. The leader then holds alerts back during a window, or
+ * queues the alerts that no window holds back any longer.
  */
 export class MaintenanceWindows {
   readonly #parts: Parts;
@@ -46,8 +46,8 @@ export class MaintenanceWindows {
   }
 
   /**
-   * Runs `work` in one transaction. The promise resolves after the commit, and when
-   * the effects of the change on the shards that this process leads are applied.
+   * Runs `work` in one transaction. The promise resolves after the
+   * commit, when {@link ChangeEffects.applyUntil} has resolved.
    *
    * @throws StoreError, or the error that `work` throws
    */
@@ -128,8 +128,8 @@ class WindowChange {
   }
 
   /**
-   * Ends the window now: an occurrence in progress ends, and no later occurrence
-   * begins. The time of the window up to now still counts as maintenance.
+   * Ends the window now: an occurrence in progress ends, and no later occurrence begins. The time of the
+   * window up to now still counts as maintenance. If people ended the window before, nothing is written.
    *
    * @throws NotFound, PreconditionFailed
    */
