@@ -14,7 +14,7 @@ import { replaceFile } from './replace-file.ts';
 import { type FoundToken, findToken, tokenWarning } from './token.ts';
 
 /**
- * Maximum time for which a request is repeated when the service
+ * Maximum time for which a request is repeated while the service
  * never answers, ms. It is short because a person is waiting.
  */
 const NEVER_ANSWERED_MS = 5_000;

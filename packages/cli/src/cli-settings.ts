@@ -2,7 +2,7 @@ import { baseUrlProblem, firstToken, tokenProblem } from '@svc/shared/api/client
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings/environment.ts';
 import { z } from 'zod';
 
-/** Every setting of the command line. */
+/** The settings of the command line itself. Commands in `machine/` also use settings of the services. */
 export const CLI_SETTINGS = {
   baseUrl: {
     name: 'SVC_BASE_URL',

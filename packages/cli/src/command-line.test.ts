@@ -12,7 +12,7 @@ async function svc(...args: string[]): Promise<{ code: number; out: string; err:
   return { code, ...written };
 }
 
-test('--version tells the version', async () => {
+test('--version prints the version', async () => {
   expect(await svc('--version')).toEqual({ code: 0, out: `${manifest.version}\n`, err: '' });
 });
 
@@ -22,7 +22,7 @@ test.each([[['--help']], [['help']]])('%j lists the commands', async (args) => {
   expect(out).toMatch(/ {2}export +write the live configuration/);
 });
 
-test('the help of a command tells its options and settings', async () => {
+test('the help of a command lists its options and settings', async () => {
   const { code, out } = await svc('export', '--help');
   expect(code).toBe(0);
   for (const name of ['--format', '--secrets-file', 'SVC_BASE_URL', 'SVC_API_TOKEN_FILE']) {
@@ -35,7 +35,7 @@ test.each([
   ['EROFS', 'EROFS: from the system: the place is read-only'],
   ['ENOSPC', 'ENOSPC: from the system: make room on the disk, and call it again'],
   ['EIO', 'EIO: from the system'],
-])('an error %s of the system is told with what to do', async (code, told) => {
+])('the message about the system error %s says what to do, if that is known', async (code, told) => {
   const written: string[] = [];
   const exitCode = await runCommandLine(['--version'], {
     environment: {},
@@ -63,7 +63,7 @@ test('a database to copy is looked for where the user is', async () => {
 test.each([
   [{}, '--to is needed where SVC_DATABASE_URL is not set'],
   [{ SVC_DATABASE_URL: 'sqlite:/nowhere/svc.db' }, '--from and --to are the same database'],
-])('a database is copied to the one of the settings %j where --to is left out', async (settings, message) => {
+])('without --to, a database is copied to that of the settings: %j', async (settings, message) => {
   const written: string[] = [];
   const code = await runCommandLine(['migrate-store', '--from', 'sqlite:/nowhere/svc.db'], {
     environment: settings,
@@ -74,7 +74,7 @@ test.each([
   expect(written.join('')).toContain(message);
 });
 
-describe('what is not known is refused, with what was probably meant', () => {
+describe('a wrong command line is refused, and the message says what is wrong', () => {
   test.each([
     [[], 'the command is missing'],
     [['exprot'], 'there is no command exprot: did you mean export?'],

@@ -18,7 +18,7 @@ test.each([
   ['one action', { rotate: nothing }, 'use "key rotate"'],
   ['two', { list: nothing, add: nothing }, 'use "key list" or "key add"'],
   ['three', { list: nothing, add: nothing, end: nothing }, 'use "key list", "key add" or "key end"'],
-])('a missing or unknown action of %s is told with all of them', async (_, actions, use) => {
+])('the error about a missing or unknown action of %s lists all actions', async (_, actions, use) => {
   const run = runOf('key', actions);
   for (const args of [[], ['--json']])
     await expect(run(args, surroundings)).rejects.toThrow(`the action is missing: ${use}`);
@@ -26,7 +26,7 @@ test.each([
     await expect(run([name], surroundings)).rejects.toThrow(`there is no action ${name}: ${use}`);
 });
 
-test('an action that is nearly known is told with what was probably meant', async () => {
+test('the error about a misspelt action names the action that was probably meant', async () => {
   const run = runOf('key', { list: nothing, rotate: nothing });
   await expect(run(['rotat'], surroundings)).rejects.toThrow(
     'there is no action rotat: did you mean "key rotate"?',

@@ -19,11 +19,11 @@ function find(environment: Record<string, string>) {
   return { token: token.reveal(), source };
 }
 
-test('it is looked for where the coordinator keeps it', () => {
+test('the generated token is looked for where the coordinator keeps it', () => {
   expect(GENERATED_TOKEN_FILE).toBe(API_TOKEN_FILE);
 });
 
-test('the setting wins over the generated one', () => {
+test('the token of the settings wins over the generated one', () => {
   writeFileSync(join(folder, 'api-token'), 'generated\n');
   expect(find({ SVC_API_TOKEN: 'given' })).toEqual({ token: 'given', source: 'SVC_API_TOKEN' });
   expect(find({})).toEqual({ token: 'generated', source: join(folder, 'api-token') });
@@ -38,7 +38,7 @@ test.each(['given\n', 'given\nformer\n'])(
   },
 );
 
-describe('the generated one', () => {
+describe('the generated token', () => {
   test.each(['http://127.0.0.1:1', 'http://localhost', 'https://[::1]:8080/'])('is sent to %s', (baseUrl) => {
     writeFileSync(join(folder, 'api-token'), 'generated\n');
     expect(find({ SVC_BASE_URL: baseUrl }).token).toBe('generated');

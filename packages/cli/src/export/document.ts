@@ -87,12 +87,17 @@ export type ExportedResource = {
  */
 export type ExportedDocument = {
   readonly resources: readonly ExportedResource[];
-  /** All secrets, in the order of the document. */
+  /** All secrets, in the order of the resources. */
   readonly secrets: readonly ExportedSecret[];
   /** Notes about what the document cannot express, one line each. */
   readonly notes: readonly string[];
 };
 
+/**
+ * Makes the document from the resources that the API returned.
+ *
+ * @param live resources in the order that `liveConfiguration` gives them
+ */
 export function exportDocument(live: readonly LiveResource[]): ExportedDocument {
   const nameOf = localNames(live);
   const secrets = new SecretNames();
@@ -134,6 +139,7 @@ function showsNothing({ kind, answered }: LiveResource): boolean {
 type Answered = Readonly<Record<string, unknown>>;
 
 type Replacements = {
+  /** The reference to the resource with this id; the id itself when there is no such resource. */
   reference(kinds: readonly ResourceKind[], id: string): Written;
   /** The secret at this place; null when the value is not a secret. */
   secretAt(path: readonly (string | number)[], value: string): ExportedSecret | null;

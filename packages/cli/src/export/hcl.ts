@@ -27,7 +27,10 @@ export type HclBlock = {
   readonly blocks?: readonly HclBlock[];
 };
 
-/** Maximum width of a list that is written on one line, in columns. A longer list has one member per line. */
+/**
+ * Maximum length of an attribute's name together with a list that is written on one
+ * line, in characters. A longer list has one member per line. So has a list of objects.
+ */
 const LINE_WIDTH = 80;
 const INDENT = '  ';
 
@@ -71,7 +74,7 @@ function widthAround(written: readonly { name: string; lines: string[] }[], inde
 /**
  * The lines of a value.
  *
- * @param taken number of columns before the value
+ * @param taken length of the attribute's name
  */
 function valueLines(value: HclValue, taken: number): string[] {
   if (isList(value)) {

@@ -3,8 +3,8 @@ import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { LiveResource } from './declared-resources.ts';
 
 /**
- * Maximum length of a generated name, without the number that makes
- * it unique. The declared file and Terraform allow longer names.
+ * Maximum length of a generated name, without the noun before it and the number that
+ * makes it unique. The declared file and Terraform allow longer names.
  */
 const LONGEST = 60;
 
@@ -12,7 +12,7 @@ const LONGEST = 60;
  * Makes local names from the names of the resources. They are valid in Terraform and in the declared file,
  * and unique for each kind. The same resources always get the same names, if they come in the same order.
  *
- * @param resources pages before the components and groups on them, lower ids first
+ * @param resources monitors and pages before the groups and components on pages, lower ids first
  * @returns a function that returns the name of a resource; null for a resource that is not in the list
  */
 export function localNames(

@@ -16,7 +16,7 @@ const OPTIONS = {
   },
 } as const;
 
-/** Interval between two lines that report the progress of a copy, ms. */
+/** Minimum interval between two lines that report the progress of a copy, ms. */
 const SAY_EVERY_MS = 5_000;
 
 export const migrateStoreCommand: Command = {

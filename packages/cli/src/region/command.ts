@@ -175,7 +175,8 @@ async function refuseSecondRotation(
   const used = (await keyStatesOf(folder, surroundings)).find(({ name }) => name === part);
   const connections = used?.connections ?? null;
   if (connections === 0) return;
-  // A lost key is replaced, so it must be known that no client uses it.
+  // Without a count, the rotation may continue with the new key. If that key is lost, `rotate`
+  // would make another one, although a client may use the lost key.
   if (connections === null && (await findSeed(folder, part, surroundings)) !== null) return;
   throw new UsageError(
     `${part} still has a former key: end the former rotation with "region rotate ${part} --finish"`,
@@ -227,8 +228,8 @@ async function remove(args: readonly string[], surroundings: Surroundings): Prom
 }
 
 /**
- * Finds the key that shows whether the server has reloaded. Null when the part has no account, and when
- * the file of its key is missing or contains no key. A former key or a region can still be removed.
+ * Finds the key that shows whether the server has reloaded. Null when the part has no account, or when the
+ * file of its key is missing or contains no key. A former key or a region can be removed without this key.
  */
 async function signOf(
   folder: NatsFolder,
@@ -347,8 +348,8 @@ function partsIn<P extends Part>(
 }
 
 /**
- * The settings with which the coordinator or an agent of the region reaches NATS. It is the
- * text of an env file, as systemd, Docker and `node --env-file` read it. It contains the key.
+ * The settings with which the part reaches NATS, as the text of an env file
+ * that systemd, Docker and `node --env-file` can read. It contains the key.
  */
 async function clientSettings(folder: NatsFolder, part: Part): Promise<string> {
   const { url, ca } = folder.state;

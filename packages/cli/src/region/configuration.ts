@@ -144,11 +144,11 @@ export function accountsBlock({ coordinator, system, agents }: PublicKeys): stri
 }
 
 /**
- * Maximum number of connections of a region's agents. The coordinator knows at most 1,000 agents.
- * With this limit, the connections of all regions stay below the server's maximum of 65,536.
+ * Maximum number of connections of a region's agents. The coordinator uses at most 1,000 agents of a region.
+ * With this limit, the connections of sixty regions stay below the server's maximum of 65,536.
  */
 const MAX_CONNECTIONS = 1_024;
-/** Maximum number of subscriptions of a region's agents. An agent has four subscriptions. */
+/** Maximum number of subscriptions of a region's agents. An agent has three subscriptions. */
 const MAX_SUBSCRIPTIONS = 8 * MAX_CONNECTIONS;
 
 /** Name of a region's account. */
@@ -216,8 +216,8 @@ const DRAFT = '.check-';
 
 /**
  * Lets the nats-server program of this machine check the servers' configurations
- * together with new accounts. If the program is not found, nothing is checked: a
- * server that refuses a new configuration keeps the former configuration.
+ * together with new accounts. If the program is not found, nothing is checked. This is
+ * safe, because a server that refuses a new configuration keeps the former configuration.
  *
  * @param folder folder of the configurations; the check makes a temporary folder in it
  * @param configurations texts by the names of their files in the folder

@@ -28,7 +28,7 @@ import {
 } from './state.ts';
 
 const STATE_FILE = 'regions.json';
-/** Suffix of the file with a part's new key, until the state names this key. */
+/** Suffix of the file with a part's new key, until the new key replaces the former one. */
 const NEXT = '.next';
 /**
  * Mode of the files that the server reads. The server may run as
@@ -52,7 +52,7 @@ export type Initial = {
  * a crash or a full disk neither loses a key nor restores a removed key:
  *
  * - A new key is first written beside the former key. Then the files that name
- *   the new key are written. At last, the new key replaces the former one.
+ *   the new key are written. Finally, the new key replaces the former one.
  * - When a region is removed, the file of its key is deleted first.
  *
  * If a call is interrupted, the next call completes it.
@@ -159,9 +159,9 @@ export class NatsFolder {
   }
 
   /**
-   * Makes the region's account if it is missing.
+   * Makes the region's account and key if they are missing.
    *
-   * @returns whether it was missing
+   * @returns whether a key was added to the accounts: the account or the file of its key was missing
    */
   async addRegion(region: Region): Promise<boolean> {
     const known = keysOf(this.state, region);

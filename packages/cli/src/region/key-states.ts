@@ -71,8 +71,8 @@ export function tableOf(states: readonly KeyState[]): string {
 
 const SUBJECT = '$SYS.REQ.SERVER.PING.CONNZ';
 /**
- * Maximum number of connections that a server is asked to list. It exceeds the
- * number of all agents of a coordinator. By default, a server lists fewer.
+ * Maximum number of connections that a server is asked to list. By default, a server
+ * lists fewer. The counts may be too low if a server has more connections than this.
  */
 const LIMIT = 4_096;
 
@@ -87,8 +87,8 @@ const answer = z.object({
 });
 
 /**
- * Number of connections of each public key, at all servers of the cluster. Null
- * when no server can be asked. The connection of this command does not count.
+ * Number of connections of each public key, at all servers of the cluster. Null when
+ * no server can be asked. Connections of this command, by their name, do not count.
  *
  * @param parts options of a connection with the key of the system account
  */

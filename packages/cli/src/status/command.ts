@@ -10,7 +10,7 @@ import { regionsAnswer, type Status, systemAnswer } from './answers.ts';
 import { absenceText, type Finding, findingsIn, isHeardElsewhere, lengthText } from './judge.ts';
 
 /**
- * Time limit of each request, ms. Requests are not repeated. The limit is short because a person is waiting.
+ * Time limit of each request with all its repetitions, ms. It is short because a person is waiting.
  */
 const ANSWER_MS = 8_000;
 

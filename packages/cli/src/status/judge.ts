@@ -4,7 +4,10 @@ import type { Status } from './answers.ts';
 /** A fault of the service, and what the operator should do. */
 export type Finding = { readonly what: string; readonly todo: string };
 
-/* Thresholds of the findings. The first and the last are also in the alert rules for svc's own metrics. */
+/*
+ * Thresholds of the findings. The alert rules for svc's own metrics
+ * have the same thresholds for waiting results and full streams.
+ */
 const RESULTS_AGE_SECONDS = 60;
 const ROLLUPS_BEHIND_SECONDS = 2 * 3_600;
 const STREAM_SHARE = 0.8;

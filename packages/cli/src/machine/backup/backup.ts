@@ -115,6 +115,9 @@ const isThere = (path: string): Promise<boolean> =>
 /**
  * Copies the database, the keys, the token and the files of NATS. The copied
  * key fits the copied database, even if the key is replaced meanwhile.
+ *
+ * @throws SvcError `bad-backup` when the key is replaced during each of {@link TRIES} tries,
+ *   or when the copied database is damaged
  */
 async function copyConsistently(
   places: Places,
@@ -148,8 +151,8 @@ async function keyText(folder: string): Promise<string> {
 }
 
 /**
- * Copies the files of `svc region`: keys (`*.nk`), and
- * accounts, which contain only the public halves of the keys.
+ * Copies the files of `svc region` whose names match: keys (`*.nk`), and
+ * configurations and the state, which contain only the public halves of the keys.
  */
 async function copyNatsFolder(folder: string, draft: string, isCopied: RegExp): Promise<void> {
   const names = (await natsFilesIn(folder)).filter((name) => isCopied.test(name));
@@ -190,7 +193,7 @@ async function sumsOf(folder: string): Promise<Manifest['files']> {
       continue;
     }
     if (entry.name === LOCK_FILE) continue;
-    // When SQLite has checked a database, it leaves these empty files beside it.
+    // SQLite may leave these files beside a database that was checked. They hold nothing of it.
     if (/-(?:wal|shm)$/.test(entry.name)) {
       await rm(path);
       continue;

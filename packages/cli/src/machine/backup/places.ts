@@ -32,8 +32,9 @@ export type Places = {
   readonly keysOfSettings: SecretKeys | null;
 };
 
-/** Names of the files with secrets that svc makes, in the data folder and in a backup. */
+/** Names of the files with the secret keys, in the data folder and in a backup. */
 export const KEY_FILES = [SECRET_KEY_FILE, PREVIOUS_SECRET_KEY_FILE] as const;
+/** Names of all files with secrets that the coordinator makes, in the data folder and in a backup. */
 export const SECRET_FILES = [...KEY_FILES, API_TOKEN_FILE] as const;
 /** Name of the database in a backup. */
 export const DATABASE_FILE = 'svc.db';

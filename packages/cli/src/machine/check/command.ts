@@ -17,7 +17,12 @@ import { table } from '../../table.ts';
 const { dnsServers, probeCa, probeTlsGroups, probeProxy, noProxy, egressDeny, egressAllow } = AGENT_SETTINGS;
 const SETTINGS = { dnsServers, probeCa, probeTlsGroups, probeProxy, noProxy, egressDeny, egressAllow };
 
-/** Makes one attempt from this machine, with the agent's probes and settings. */
+/**
+ * Makes one attempt from this machine, with the agent's probes and settings.
+ *
+ * @throws UsageError when the target or an option is not valid
+ * @throws SvcError `not-healthy` when the attempt does not pass
+ */
 export async function checkFromHere(
   target: string,
   given: TargetOptions,

@@ -11,7 +11,7 @@ import { type Finding, findingsOf, type Subject } from './finding.ts';
 const { ok, failed } = findingsOf('files');
 
 /**
- * Checks that the files with secrets are closed to users other than their owner and its group.
+ * Checks that the files with secrets are closed to all users except their owner and their group.
  *
  * @param envFiles files with the settings
  */
@@ -37,7 +37,8 @@ export async function fileFindings(
 
 /**
  * The finding about a file that every user of the machine may use. Null when only its owner and its group
- * may use it, or when it does not exist. The group may, because service managers pass secrets that way.
+ * may use it, when it does not exist, or when it is a link or another special file. The group may use it,
+ * because service managers pass secrets that way.
  */
 async function exposure(path: string): Promise<Finding | null> {
   const found = await lstat(path).catch(() => null);

@@ -8,8 +8,8 @@ import { checkSharedSettings } from '@svc/shared/settings/common-settings.ts';
 import { readEnvironment, SettingsError, type SettingsTable } from '@svc/shared/settings/environment.ts';
 
 /**
- * The result of one check of the doctor. `skipped` means that the
- * check was not possible; `todo` then says what makes it possible.
+ * The result of one check of the doctor. `skipped` means that there was nothing
+ * to check or that the check was not possible; `todo` then says what to do to have it.
  */
 export type Finding = {
   readonly check: CheckName;
@@ -53,8 +53,8 @@ export type Role = Subject['role'];
 const { ok, warning, failed } = findingsOf('settings');
 
 /**
- * Reads the settings as the process would. If they are wrong,
- * the subject is null, and no further check is possible.
+ * Reads the settings as the process would. If they are wrong, the
+ * subject is null, and checks that need the settings are not possible.
  */
 export function subjectOf(
   role: Role,
