@@ -5,6 +5,7 @@ import type { ProbeOutcome } from './probes/probe.ts';
 import { roundMs } from './rounding.ts';
 import type { HeldBack } from './starvation.ts';
 
+/** The verdict on one attempt. `reason` is set only with `not_run`. */
 export type AttemptVerdict = {
   outcome: Outcome;
   reason?: NotRunReason;

@@ -24,8 +24,10 @@ export type HeartbeatsParts = {
   bus: Bus;
   region: Region;
   agentId: string;
+  /** Random id of this start of the agent. */
   bootId: string;
   version: string;
+  /** Maximum number of attempts at once. */
   capacity: number;
   clock: Clock;
   log: Logger;

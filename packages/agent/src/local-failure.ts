@@ -9,6 +9,12 @@
  */
 export type LocalFailure = 'used-up' | 'no-route';
 
+/**
+ * Returns what an error says about this machine.
+ *
+ * @param code the system's error code, such as `EMFILE`
+ * @param family address family of the peer
+ */
 export function localFailureOf(code: string, family: 4 | 6): LocalFailure | null {
   switch (code) {
     case 'EMFILE':

@@ -16,6 +16,7 @@ type Option = {
 
 export type Options = Readonly<Record<string, Option>>;
 
+/** The values of the given options, by name. The value of a switch is `true`. */
 export type Given<O extends Options> = {
   readonly [K in keyof O]?: O[K] extends { repeats: true }
     ? readonly string[]

@@ -18,6 +18,7 @@ export class DnsFormatError extends SvcError {
 
 export type DnsQuestion = { name: string; type: RecordType };
 
+/** A record of an answer. `name` is its owner, and `ttl` is in seconds. */
 export type DnsRecord = { name: string; ttl: number } & (
   | { type: 'A' | 'AAAA'; address: string }
   | { type: 'CNAME'; target: string }

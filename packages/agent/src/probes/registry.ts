@@ -40,6 +40,11 @@ export type ProbeSetOptions = {
   systemFiles?: SystemFilePaths;
 };
 
+/**
+ * Creates the probes of an agent.
+ *
+ * @throws TypeError when a name server or a CIDR is not valid
+ */
 export function createProbeSet(options: ProbeSetOptions): ProbeSet {
   const { userAgent, dnsServers, proxyFor, egressDeny, egressAllow, systemFiles } = options;
   const tlsOptions = { ca: options.probeCa ?? [], groups: options.probeTlsGroups };

@@ -58,6 +58,7 @@ export class ExportedSecret {
   }
 }
 
+/** A value as the document has it. */
 export type Written =
   | string
   | number

@@ -37,6 +37,7 @@ export const natsState = z.object({
 });
 export type NatsState = z.infer<typeof natsState>;
 
+/** The keys of a part; undefined when it has no account. */
 export function keysOf(state: NatsState, part: Part): PartKeys | undefined {
   return part === 'coordinator' || part === 'system' ? state[part] : state.regions[part];
 }

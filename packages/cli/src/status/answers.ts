@@ -46,8 +46,9 @@ export const regionsAnswer = z.object({
   data: z.array(
     z.object({
       region: z.string(),
+      /** Epoch ms, as `absent_since`. */
       last_seen_at: z.number().nullable(),
-      /** Absent in the answers of an older coordinator. */
+      /** Missing in the answers of an older coordinator. */
       absent_since: z.number().nullable().default(null),
       agents: z.array(
         z.object({

@@ -1,6 +1,7 @@
 import { LIMITS } from '@svc/shared/limits.ts';
 import { type KeptBodies, KeptBytes } from './kept-bodies.ts';
 
+/** How a body ended, or why the rest of it is not needed. */
 export type BodyEnd =
   | { kind: 'complete' }
   /** The body has more than 2 MiB, and the rest is not kept. */

@@ -100,6 +100,7 @@ const HARMLESS_HEADERS = new Set([
 
 const BODY_HEADERS = new Set(['content-encoding', 'content-language', 'content-location', 'content-type']);
 
+/** The port to dial: that of the URL, or the usual port of its scheme. */
 export function portOf({ port, protocol }: URL): number {
   if (port !== '') return Number(port);
   return protocol === 'https:' ? 443 : 80;

@@ -20,6 +20,7 @@ export type Framing =
 
 /** Maximum size of a head together with all interim (1xx) heads before it, bytes. */
 export const MAX_HEAD_BYTES = 256 * 1_024;
+/** Maximum number of header lines in one head. */
 export const MAX_HEAD_LINES = 1_000;
 
 /** Some servers name odd versions, and some send two spaces before the status. Other clients accept this. */

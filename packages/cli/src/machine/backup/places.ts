@@ -23,6 +23,7 @@ export const PLACES = {
   natsDir: CLI_SETTINGS.natsDir,
 };
 
+/** Where the data and the keys of the coordinator are. All paths are absolute. */
 export type Places = {
   readonly dataDir: string;
   readonly database: string;
