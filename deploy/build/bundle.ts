@@ -80,8 +80,8 @@ const onlyRequestsOfUndici: Plugin = {
 
 /**
  * Makes an ES module load Node's modules when they are needed, instead of before its first line. Static
- * imports would fail on an old Node, which has no `node:sqlite`, before the check of its version. Bundled
- * CommonJS packages also need no `require` this way.
+ * imports would fail on an old Node, which has no `node:sqlite`, before the check of its version. This way,
+ * CommonJS packages in the bundle also work without `require`, which an ES module lacks.
  */
 export const builtinsWhenNeeded: Plugin = {
   name: 'builtins-when-needed',

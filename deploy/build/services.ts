@@ -9,7 +9,8 @@ const SERVICES = {
   agent: { sources: 'packages/agent/src', flags: AGENT_FLAGS },
   svc: {
     sources: 'packages/cli/src',
-    // Without the last flag, Node would read some of the command's options as its own (decision 0093).
+    // Without `--` as the last flag, Node would read some of the command's options as its own (decision
+    // 0093).
     flags: ['--use-system-ca', '--'],
   },
 };

@@ -1,6 +1,7 @@
 /**
- * The address of a thread of this bundle: it imports the bundle again with the thread's name in the query.
- * `Worker` drops the query of a file's address and `import` keeps it, hence the module in between.
+ * The address of a thread of this bundle. The address is that of a small module, which imports the bundle
+ * again with the thread's name in the query. It is needed because `Worker` drops the query of a file's
+ * address, while `import` keeps it.
  */
 export function bundleUrl(name: string): URL {
   const bundle = new URL(import.meta.url);

@@ -13,7 +13,7 @@ export function guardProcess(pid: number): () => void {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
-  // Without a shell there is no guard; nothing else depends on it.
+  // If no shell can be started, the process has no guard. Nothing else depends on the guard.
   guard.on('error', () => {});
   guard.unref();
   const pipe = guard.stdin;

@@ -39,7 +39,8 @@ export async function linksOf({ apiUrl, publicUrl, token }: Source): Promise<Lin
     });
     return response.json();
   };
-  // Without an answer (a certificate that this process does not trust, say) the login page does as well.
+  // If the API does not answer (this process may not trust its certificate, for example), the address of the
+  // login page is used.
   const dashboard = ask('POST', '/v1/login-links').then(
     (answer) => loginLink.parse(answer).url,
     () => `${open}/login`,

@@ -35,13 +35,13 @@ export type PartCommand = {
    * the supervisor is gone.
    */
   hasChannel: boolean;
-  /** For a part without a channel: whether a line of its standard error says that it is ready. */
+  /** Whether a line of standard error says that the part is ready; only for a part without a channel. */
   isReadyLine?(line: string): boolean;
-  /** The folder that it starts in; left out: that of this process. */
+  /** The folder in which the program starts; left out: that of this process. */
   cwd?: string;
-  /** The user who runs it; left out: the user of this process. */
+  /** The user who runs the program; left out: the user of this process. */
   user?: { readonly uid: number; readonly gid: number };
-  /** The signal that ends it; left out: SIGTERM. */
+  /** The signal that ends the program; left out: SIGTERM. */
   stopSignal?: NodeJS.Signals;
   /** Time from that signal until it is killed, ms. */
   stopWithinMs: number;

@@ -39,7 +39,7 @@ if [ ! -f ca-key.pem ]; then
     -addext 'basicConstraints=critical,CA:TRUE,pathlen:0' -addext 'keyUsage=critical,keyCertSign,cRLSign' -out ca.pem
 fi
 
-# Drafts: a failure half-way leaves the former pair.
+# The pair is first made under other names, so that a failure half-way leaves the former pair.
 openssl genpkey -quiet -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out server-key.pem.new
 openssl req -new -key server-key.pem.new -subj "/CN=$1" -out server.csr
 cat >server.ext <<END

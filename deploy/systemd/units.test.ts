@@ -37,7 +37,7 @@ if (isSkipped)
 
 const text = (name: string): Promise<string> => readFile(join(import.meta.dirname, name), 'utf8');
 
-/** A root in which everything is installed; the executables stand for those of the build. */
+/** A root folder in which everything is installed. Empty scripts replace the executables of the build. */
 let root: string;
 let dist: string;
 

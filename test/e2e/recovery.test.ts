@@ -380,7 +380,8 @@ test('the token, the keys of NATS and the secret key are replaced, and no check 
   await judged();
   await receiver.received(MONITORS);
 
-  // The operator's token: the former and the new one are valid until the line of the former is removed.
+  // The operator's token is replaced. The former token and the new one are valid until the line of the former
+  // is removed.
   const former = (await readFile(place('data/api-token'), 'utf8')).trim();
   await done(['token', 'rotate']);
   expect((await run(['token', 'rotate'])).err).toContain('still has a former token');
@@ -391,7 +392,8 @@ test('the token, the keys of NATS and the secret key are replaced, and no check 
   await done(['token', 'rotate', '--finish']);
   await expect.poll(() => works(former)).toBe(1);
 
-  // The key of the region: the agent with the former key works until an agent with the new key is connected.
+  // The key of the region is replaced. The agent with the former key works until an agent with the new key is
+  // connected.
   await done(['region', 'rotate', REGION, '--env-file', place('agent.env'), '--force']);
   const fresh = await agent('new');
   expect(await old.end('SIGTERM')).toBe(0);

@@ -392,7 +392,7 @@ describe('an agent', () => {
     talkative.publish(runSubject(OWN, 'run'), 'x'.repeat(MAX_AGENT_MESSAGE_BYTES));
     expect(await heard).toBe(MAX_AGENT_MESSAGE_BYTES);
     const failure = firstError(talkative);
-    // Without this, its client itself would refuse what exceeds the server's maximum.
+    // Without this change, the agent's own client would refuse a message above the server's maximum.
     Object.assign(talkative.info ?? {}, { max_payload: 1_024 ** 2 });
     talkative.publish(runSubject(OWN, 'run'), 'x'.repeat(MAX_AGENT_MESSAGE_BYTES + 1));
     // The client shows only this code for "maximum payload violation".

@@ -156,7 +156,8 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
   /** Resolves when Prometheus has read the coordinator's current metrics and evaluated the rules. */
   async function evaluated(signal: AbortSignal): Promise<void> {
     const before = await samplesOf('svc_leading');
-    // The first scrape may have been under way. The rules are evaluated as often as metrics are scraped.
+    // Of three scrapes, the first may have begun before the call, the second reads current metrics, and
+    // before the third ends, the rules are evaluated. They are evaluated as often as metrics are scraped.
     await prometheus.until(async () => (await samplesOf('svc_leading')) >= before + 3, signal);
   }
 

@@ -3,7 +3,10 @@ import { openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts'
 
 const REGIONS = ['hosta-fra', 'hostb-par'] as const;
 const MINUTE_MS = 60_000;
-/** Slots in which three calls are due, and one more: a call may just have been due before the first of them. */
+/**
+ * Number of slots: three calls are due in six slots. One slot is added, because a call may have been due
+ * just before the first of them.
+ */
 const SLOTS = 7;
 
 test("the dead man's switch is called while checks are given out and recorded, and not while they are not", async (context) => {

@@ -22,7 +22,7 @@ const REGIONS = [FLOODED, ...OTHERS];
 const MOST_MEMORY = 256 * 1_024 ** 2;
 /**
  * Speed of the service's clock. An agent counts as gone after 6.5 s of this clock, and a busy machine must
- * not delay one for so long.
+ * not delay its heartbeats for so long.
  */
 const SPEED = 2;
 

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 
 /*
- * The whole service reminds people of an open incident until somebody acknowledges it. The coordinator ends
- * and starts again in between.
+ * The whole service reminds people of an open incident until it is acknowledged. The coordinator ends and
+ * starts again in between.
  */
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];

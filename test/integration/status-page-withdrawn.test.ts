@@ -146,7 +146,7 @@ describe('a page', () => {
       true,
     ],
   ])('that %s is gone when the write is answered, in every view', async (_what, write) => {
-    // Requested twice: the first time it is rendered, the second time it comes from memory.
+    // Each view is requested twice: the first time it is rendered, the second time it comes from memory.
     for (const _ of [1, 2]) {
       const open = await views();
       expect([...open].filter(([, { status }]) => status !== 200)).toEqual([]);

@@ -71,6 +71,7 @@ export function isReadyMessage(message: unknown): boolean {
  */
 export function sayReady(): void {
   if (!process.connected) return;
-  // Without a callback, a supervisor that ends at this moment would crash the process.
+  // With a callback, `send` raises no `error` event. Without one, this process would crash if the supervisor
+  // ended at this moment.
   process.send?.(READY_MESSAGE, undefined, undefined, () => {});
 }
