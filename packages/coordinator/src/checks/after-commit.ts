@@ -10,7 +10,7 @@ import type { RecorderEvent } from './events.ts';
 import type { RecorderDrops, RecorderParts } from './recorder-parts.ts';
 import { type RecordedResult, ResultFeed } from './result-feed.ts';
 
-/** Reasons of `unknown` that follow from a change of the declaration. */
+/** Reasons of `unknown` that only a change of the declaration gives. */
 const DECLARED: ReadonlySet<string> = new Set(['deactivated', 'probe-changed']);
 
 /**
@@ -150,8 +150,8 @@ export class AfterCommit {
 
   #reportOutcomes(reported: readonly RecordedResult[], givenBack: ReadonlySet<CheckResult>): void {
     const { slots } = this.#parts;
-    // Loops by index, as all loops over results do, because an iterator would
-    // allocate an object for each result.
+    // Loops by index, as other loops over the results of a batch do, because an iterator would allocate an
+    // object for each result.
     for (let index = 0; index < reported.length; index += 1) {
       const { result, region } = reported[index] as RecordedResult;
       const { monitor: monitorId, slot } = result;

@@ -36,7 +36,7 @@ const TELL_DISOWNED_EVERY_MS = 10_000;
 /** Time without a new live region after which the set of regions counts as settled, ms. */
 const SETTLED_MS = 500;
 
-/** An agent of a region, as its last messages described it. */
+/** An agent of a region, as its last heartbeat described it. */
 export class KnownAgent {
   /** Id of the agent, set by its operator or generated. */
   readonly id: string;
@@ -62,13 +62,16 @@ export class KnownAgent {
   machine = '';
   /** Faults that the agent has found in itself. */
   sicknesses: readonly Sickness[] = [];
-  /** Number of new batches of its results that the stream refused as repetitions. */
+  /** Number of new batches of its results that the stream refused as repetitions since the agent's start. */
   disownedBatches = 0;
-  /** Whether another process with the same id has started after this agent's last message. */
+  /** Whether another process with the same id was first heard after this agent's last heartbeat. */
   isReplaced = false;
-  /** When the last message of the agent came, monotonic ms. */
+  /**
+   * When the agent's silence began, monotonic ms: at its last heartbeat, or at a later call of
+   * {@link Agents.restartSilence}.
+   */
   lastSeenAt = 0;
-  /** When the last message of the agent came, epoch ms. */
+  /** When the last heartbeat of the agent came, epoch ms. */
   lastSeenWall = 0;
   /** Number of heartbeats so far. */
   serial = 0;
@@ -89,8 +92,8 @@ export type AgentsParts = {
   /** Called when the region gets its first agent that takes jobs. */
   onRegionLive: (region: Region) => void;
   /**
-   * Called when the region's last agent is gone or takes no more jobs. `lastSeenAt` is the instant of the
-   * last message of that agent, epoch ms.
+   * Called when the last agent of the region that took jobs is gone or drains. `lastSeenAt` is the instant of
+   * that agent's last heartbeat, epoch ms.
    */
   onRegionLost: (region: Region, lastSeenAt: number) => void;
   /** Called when the agent was silent for too long. It is already forgotten then. */
@@ -170,7 +173,7 @@ export class Agents {
   /**
    * Finds or adds the agent, and sets when it was last seen.
    *
-   * @returns null when the region already has too many agents
+   * @returns null when the agent is new, and the region already has the maximum number of agents
    */
   noteSignOfLife(region: Region, id: string, bootId: string): KnownAgent | null {
     const { agents } = this.#of(region);
@@ -196,7 +199,7 @@ export class Agents {
   /**
    * Handles a heartbeat, and returns the agent that sent it.
    *
-   * @returns null when the region already has too many agents
+   * @returns null when the agent is new, and the region already has the maximum number of agents
    */
   takeHeartbeat(region: Region, message: Heartbeat): KnownAgent | null {
     const agent = this.noteSignOfLife(region, message.agent, message.boot);
@@ -225,7 +228,7 @@ export class Agents {
 
   /**
    * The regions with an agent that had been silent for too long at `asOf` (monotonic ms). A region with
-   * several such agents is repeated. Called in every tick.
+   * several such agents is repeated.
    */
   silentRegions(asOf: number): readonly Region[] {
     const regions: Region[] = [];
@@ -255,8 +258,8 @@ export class Agents {
   }
 
   /**
-   * Makes the silence of the region's agents begin at the present instant. Called when the reading of the
-   * region's heartbeats begins, for the first time or again: before that, no agent could be heard.
+   * Makes the silence of the region's agents begin at the present instant. Called when the connection is
+   * back, and when the reading of the region's heartbeats begins: before that, no agent could be heard.
    */
   restartSilence(region: Region): void {
     const now = this.#parts.clock.monotonic();
@@ -264,8 +267,8 @@ export class Agents {
   }
 
   /**
-   * Warns that two live agents share an id. This is known because the agent was
-   * heard after another agent with its id had started.
+   * Warns, once for each id, that two live agents share an id. This is known because the agent was heard
+   * again after another agent with its id had appeared.
    */
   #sharesId(agent: KnownAgent): void {
     agent.isReplaced = false;
@@ -340,10 +343,7 @@ function isSilent(agent: KnownAgent, asOf: number): boolean {
   return asOf - agent.lastSeenAt >= (agent.isReplaced ? REPLACED_SILENCE_MS : SILENCE_MS);
 }
 
-/**
- * Key of an agent within its region. An id that contains a line feed can only collide with another id of the
- * same region.
- */
+/** Key of an agent within its region. A boot id has no line feed, so different agents have different keys. */
 function keyOf(id: string, bootId: string): string {
   return `${id}\n${bootId}`;
 }

@@ -28,7 +28,7 @@ export type EvaluatedBatch = {
  */
 export class BatchEvaluation {
   readonly #parts: RecorderParts;
-  /** Whether the reports from before the start have been read. */
+  /** Whether the resumption after the start is over (`Recorder.endResumption`). */
   isResumed = false;
 
   constructor(parts: RecorderParts) {

@@ -4,7 +4,10 @@ import type { Logger } from '@svc/shared/log.ts';
 import { pause } from '@svc/shared/waiting.ts';
 import { StoreError } from '../store/errors.ts';
 
-/** Weight from which a batch is full. This bound keeps a turn of the event loop below 20 ms. */
+/**
+ * Weight from which a batch is full. This bound keeps a turn of the event loop below 20 ms, unless a single
+ * event weighs more.
+ */
 const BATCH_WEIGHT = 512;
 /** Longest time that an event waits for other events to share its transaction, ms. */
 const BATCH_WAIT_MS = 250;
@@ -33,12 +36,12 @@ export type BatchQueueParts<E> = {
 };
 
 /**
- * A queue of events that are written in order, many at a time. An event leaves the
- * queue only after its commit.
+ * A queue of events that are written in order, many at a time. An event leaves the queue when it is committed
+ * or set aside.
  *
- * While the database cannot write, the same batch is tried again with growing waits.
- * If the fault lies in an event, the queue finds this event by writing one event at
- * a time. The event is set aside, so that it does not stop the other events.
+ * While the database cannot write, the first events are tried again with growing waits. If the fault lies in
+ * an event, the queue finds this event by writing one event at a time. The event is set aside, so that it
+ * does not stop the other events.
  */
 export class BatchQueue<E> {
   readonly #parts: BatchQueueParts<E>;
@@ -59,10 +62,10 @@ export class BatchQueue<E> {
   #oneByOne = 0;
   /** Whether the next failure ends the queue. */
   #isEnding = false;
-  /** Number of events that have left the queue. */
+  /** Number of events that have left the queue, less the parts that replaced a split event. */
   #done = 0;
   #waitingForRoom: (() => void)[] = [];
-  /** Number of failed attempts to write since the start. */
+  /** Number of attempts to write, since the start, that failed because of the database. */
   failures = 0;
 
   constructor(parts: BatchQueueParts<E>) {
@@ -73,7 +76,7 @@ export class BatchQueue<E> {
     return this.#events.length;
   }
 
-  /** Whether the last attempt to write failed, so that all events wait. */
+  /** Whether the last attempt to write failed because of the database, so that all events wait. */
   get isFailing(): boolean {
     return this.#failures > 0;
   }
@@ -97,13 +100,16 @@ export class BatchQueue<E> {
     else this.#flushLater();
   }
 
-  /** Resolves when more events may be pushed; undefined: more events may be pushed at once. */
+  /**
+   * Resolves when more events may be pushed, or the queue has stopped; undefined: more events may be pushed
+   * at once.
+   */
   room(): Promise<void> | undefined {
     if (this.#weight < WAITING_WEIGHT) return undefined;
     return new Promise((resolve) => this.#waitingForRoom.push(resolve));
   }
 
-  /** Resolves when everything queued until now is written, or the queue has stopped. */
+  /** Resolves when everything queued until now is written or set aside, or the queue has stopped. */
   async flushed(): Promise<void> {
     const target = this.#done + this.#events.length;
     while (this.#done < target && !this.#stopping.signal.aborted) {
@@ -241,7 +247,9 @@ export class BatchQueue<E> {
   }
 }
 
-/** Whether the event caused the error, and not the database. Every further attempt would then fail too. */
+/**
+ * Whether an event of the batch caused the error, and not the database. Every further attempt would fail too.
+ */
 function isOwnFault(error: unknown): boolean {
   return !(error instanceof StoreError) || error.code === 'store-constraint';
 }

@@ -33,17 +33,17 @@ export type ConsumerParts = {
   readonly clock: Clock;
   readonly log: Logger;
   /**
-   * Bound on the files of all streams together, bytes. If a region's stream exceeds its part of the bound,
-   * the oldest results are dropped.
+   * Limit that the streams of regions with a recent agent share, over all shards, bytes. A stream of another
+   * region has a small limit in addition. If a stream exceeds its limit, its oldest results are dropped.
    */
   readonly maxBytes: number;
 };
 
 /**
- * Reads the shard's stream of results of every region into the recorder for as long as it runs.
- * After each reconnect it begins a new reading of each stream. Streams take turns,
- * one message at a time. The number of unrecorded results of one stream is bounded,
- * so a region's backlog delays the results of other regions by a few batches at most.
+ * Reads the shard's streams of results, one for each region, into the recorder for as long as it runs. After
+ * each reconnect it begins a new reading of each stream. Streams take turns, one message at a time. The
+ * number of unrecorded results of one stream is bounded, so a region's backlog delays the results of other
+ * regions by a few batches at most.
  */
 export class ResultConsumer {
   readonly #parts: ConsumerParts;
@@ -53,7 +53,7 @@ export class ResultConsumer {
   readonly #stopping = new AbortController();
   /** The present readers, by stream. */
   readonly #readers = new Map<string, StreamReader>();
-  /** Regions that got their first live agent, and whose stream has not been created or checked since. */
+  /** Regions that became live, and whose stream has not been created or checked since. */
   readonly #joining = new Set<Region>();
   #join: Promise<void> | null = null;
   /** Whether the streams of regions are read. */
@@ -86,7 +86,9 @@ export class ResultConsumer {
     await this.#join;
   }
 
-  /** Called when the region has its first live agent: creates and reads the region's stream. */
+  /**
+   * Called when the region becomes live: creates and reads the region's stream, unless it is read already.
+   */
   regionCame(region: Region): void {
     if (this.#readers.has(this.#streamOf(region))) return;
     this.#joining.add(region);
@@ -104,7 +106,8 @@ export class ResultConsumer {
   }
 
   /**
-   * The sizes and limits of the regions' streams, as they were up to {@link MAINTAIN_EVERY_MS} ago, bytes.
+   * The sizes and limits of the regions' streams, bytes, as of the last listing. Streams are listed about
+   * every {@link MAINTAIN_EVERY_MS} while NATS answers.
    */
   get streamSizes(): readonly {
     readonly region: Region;
@@ -118,8 +121,8 @@ export class ResultConsumer {
   }
 
   /**
-   * The largest lag of any stream, ms: how much later than usual the last message of the stream was read.
-   * Unread messages of that stream are at least as late.
+   * The largest lag of any stream, ms: how much later than usual the last message of the stream was read. See
+   * {@link StreamReader.lagMs}.
    */
   get lagMs(): number {
     let lagMs = 0;
@@ -128,9 +131,9 @@ export class ResultConsumer {
   }
 
   /**
-   * Resolves when all messages that the region's stream contains now are recorded,
-   * or the consumer is stopped. Without `region`, this applies to all streams.
-   * Without a connection, it waits for a connection first.
+   * Resolves when all messages that the region's stream of this shard contains now are recorded, or the
+   * consumer is stopped. Without `region`, this applies to the streams of all regions. Without a connection,
+   * it waits for a connection first.
    */
   async caughtUp(region?: Region): Promise<void> {
     const { signal } = this.#stopping;
@@ -362,7 +365,8 @@ export class ResultConsumer {
   }
 
   /**
-   * Whether all messages of the streams are recorded; false if a reading ended meanwhile or has not begun.
+   * Whether all messages of the regions' streams are recorded; false if this is not known: NATS does not
+   * answer for a stream, or a reading ended meanwhile or has not begun.
    */
   async #isRecorded(
     streams: ReadonlyMap<string, StreamInfo | null> | null,

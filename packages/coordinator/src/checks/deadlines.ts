@@ -3,10 +3,10 @@ import { isDue, nextInstant } from '../verdict/next-instant.ts';
 import type { MonitorState } from '../verdict/state.ts';
 import type { RecorderParts } from './recorder-parts.ts';
 
-/** Instants that are closer together than this share one timer, ms. */
+/** Shortest delay of the timer, ms. Instants that come within one delay are handled together. */
 const COARSENESS_MS = 100;
 /**
- * Maximum number of calls of `onDue` in one turn of the event loop. The
+ * Maximum number of calls of `onDue` each time that the timer fires. The
  * bound is needed because after an outage all ids may be due at once.
  */
 const ALARMS_PER_TURN = 2_000;
@@ -14,15 +14,17 @@ const ALARMS_PER_TURN = 2_000;
 const NONE_YET = Number.POSITIVE_INFINITY;
 
 /**
- * A deadline for each id, all on one shared timer. `onDue` may be called early: if an id is armed again for
- * a later instant, its earlier deadline stays. It may be called up to `COARSENESS_MS` late, and later if
- * more than `ALARMS_PER_TURN` ids are due at once. `onDue` checks what is really due, and arms the id again.
+ * A deadline for each id, all on one shared timer. `onDue` may be called early: if an id is armed again for a
+ * later instant, its earlier deadline stays. It is usually called at most `COARSENESS_MS` late. It is called
+ * later if more than `ALARMS_PER_TURN` ids are due at once, or if an id is armed for an instant before the
+ * one for which the timer is set: this sets the timer again. `onDue` checks what is really due, and arms the
+ * id again.
  */
 export class Deadlines {
   readonly #clock: Clock;
   readonly #onDue: (id: number) => void;
   readonly #heap = new InstantHeap();
-  /** Earliest entry of each id in the heap. */
+  /** The instant for which each id is armed: its earliest entry in the heap. */
   readonly #armed = new Map<number, number>();
   #cancel: (() => void) | null = null;
   #timerAt = Number.POSITIVE_INFINITY;
@@ -95,7 +97,8 @@ const LEAST_PLACES = 64;
 
 /**
  * Instants with their ids, the earliest first: a binary heap in two arrays of numbers. An entry takes 16
- * bytes, while an object with two members would take 64 bytes. There is one entry for every monitor.
+ * bytes, while an object with two members would take 64 bytes. There may be one or more entries for every
+ * monitor.
  */
 export class InstantHeap {
   #instants = new Float64Array(LEAST_PLACES);
@@ -128,8 +131,8 @@ export class InstantHeap {
     const first = this.#ids[0];
     this.#size -= 1;
     this.#sink(this.#instants[this.#size] as number, this.#ids[this.#size] as number);
-    // Shrinks when a quarter of the places is used, not half. Otherwise adding and removing one entry in turn
-    // could copy the arrays each time.
+    // Shrinks when less than a quarter of the places is used, not half. Otherwise adding and removing one
+    // entry in turn could copy the arrays each time.
     if (this.#ids.length > LEAST_PLACES && this.#size < this.#ids.length / 4)
       this.#resize(this.#ids.length / 2);
     return first;
@@ -206,7 +209,10 @@ export class MonitorDeadlines {
     this.#deadlines.stop();
   }
 
-  /** Arms all monitors: at the start, and when a jump of the clock has aged votes. */
+  /**
+   * Arms all monitors: at the start, at the end of the resumption, and when a jump of the clock has aged
+   * votes.
+   */
   armAll(): void {
     for (const state of this.#parts.states.values()) this.arm(state, Number.NEGATIVE_INFINITY);
   }

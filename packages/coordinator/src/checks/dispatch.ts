@@ -33,6 +33,7 @@ const AFTER_LATE_MS = 500;
 export type DispatchParts = {
   /** The id of the shard. */
   shard: number;
+  /** Counts as disconnected also while another coordinator may lead the shard. */
   bus: Bus;
   clock: Clock;
   log: Logger;
@@ -43,18 +44,20 @@ export type DispatchParts = {
   /** The stored presence of regions, loaded already. */
   presence: RegionPresence;
   /**
-   * Returns the newest recorded and believed slot that the monitor was given; null:
-   * there is no such slot. Called at the start.
+   * Returns the newest recorded and believed slot that the monitor was given; null: none is known. Called at
+   * the start.
    */
   newestSlot: (monitorId: number) => number | null;
   /**
-   * Returns a slot of the monitor: this slot and earlier slots were given before the probed attributes
-   * changed. 0: none is known; infinite: all slots from before the start. Called at the start.
+   * Returns a slot of the monitor: this slot and earlier slots were given before the monitor was deactivated
+   * or its probed attributes changed. 0: none is known; infinite: all slots from before the start. Called at
+   * the start.
    */
   floorSlot: (monitorId: number) => number;
   /**
    * Whether all results that the region's stream held up to 1.5 s ago are recorded and were reported to
-   * {@link Dispatch.outcomeRecorded}. Called in every tick while the answer is needed.
+   * {@link Dispatch.outcomeRecorded}. The first call may return false, because the state of the stream is not
+   * known yet. So dispatch calls it again while it needs the answer.
    */
   readerCaughtUp: (region: Region) => boolean;
   recovery: SlotRecovery;
@@ -81,7 +84,7 @@ export class Dispatch implements SlotOutcomes {
   readonly #slowChecks: SlowChecks;
   readonly #absent: AbsentRegions;
   readonly #silence: SilenceJudge;
-  /** Regions that lost an agent which had not given back its jobs. */
+  /** Regions that lost an agent, and perhaps its jobs, since the last tick. */
   readonly #lostAgentIn = new Set<Region>();
   readonly #stopping = new AbortController();
   #stops: (() => void)[] = [];
@@ -225,8 +228,8 @@ export class Dispatch implements SlotOutcomes {
 
   resultArrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void {
     const job = this.#jobs.get(monitorId, region);
-    // Checks that timed out last time share half of the agents' capacity and may have to wait for it. So they
-    // do not count as delayed.
+    // Checks that timed out last time share half of the agents' capacity and may have to wait for it. So
+    // their delay is not measured.
     if (tookMs !== null && job?.slot === slot && !job.isAskedAgain && !this.#slowChecks.has(job.key)) {
       const delayMs = this.#parts.clock.monotonic() - job.startAt - tookMs;
       this.counters.resultDelay.record(Math.max(0, delayMs) / 1_000);
@@ -292,14 +295,14 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /**
-   * Handles an agent that is gone, before its region counts as lost. Jobs that the agent had not given back
-   * are lost. The last heartbeat of a drained agent reports that it holds no jobs.
+   * Handles an agent that is gone, before its region counts as lost. Its jobs are lost, unless it has
+   * drained: the last heartbeat of a drained agent reports that it holds no jobs.
    */
   #agentGone({ region, isDraining, held }: KnownAgent): void {
     if (!isDraining || held > 0) this.#lostAgentIn.add(region);
   }
 
-  /** Ends the resumption when all results from before the start are recorded. */
+  /** Ends the resumption as soon as all results from before the start are recorded. */
   #endRestart(): void {
     if (this.#unread.size === 0) return;
     for (const region of this.#unread) if (this.#parts.readerCaughtUp(region)) this.#unread.delete(region);

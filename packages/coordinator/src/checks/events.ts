@@ -8,14 +8,18 @@ import type { RegionSet } from '../verdict/region-set.ts';
 
 /** A message of a stream of results. */
 export type ResultMessage = {
-  /** Null: the message could not be read, and only its position is recorded. */
+  /**
+   * The region that sent the message. Null: the message could not be read, and only its position is recorded.
+   */
   readonly region: Region | null;
   readonly agent: string;
   readonly results: readonly CheckResult[];
   readonly position: StreamPosition;
 };
 
-/** The results of one message that have valid tokens. */
+/**
+ * The results of one message that have valid tokens and are about known monitors, or some of these results.
+ */
 export type MessageEvent = {
   readonly kind: 'message';
   readonly region: Region | null;
@@ -58,8 +62,8 @@ export type SlotEvent =
     }
   | { readonly kind: 'due' | 'resumed-all' | 'announced'; readonly monitorId: number }
   /**
-   * All results from before a start have been read. Events that were queued before this event are recorded in
-   * the same transaction or earlier.
+   * The resumption after a start is over. Events that were queued before this event are recorded in the same
+   * transaction or earlier.
    */
   | { readonly kind: 'resumption-over' };
 
@@ -69,8 +73,9 @@ export type RecorderEvent = MessageEvent | DeclaredEvent | SlotEvent;
 const ANNOUNCED_WEIGHT = 4;
 
 /**
- * Cost of a change, measured in recorded results. The status of each monitor of a
- * changed maintenance window is announced.
+ * Cost of a change, measured in recorded results. A change of a maintenance window announces the status of
+ * each of its monitors. The monitors of a removed window are not counted, because the change does not name
+ * them.
  */
 function weightOfChange(change: DeclaredChange): number {
   if (change.kind !== 'maintenance') return 1;

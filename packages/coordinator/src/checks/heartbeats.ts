@@ -17,8 +17,8 @@ import type { Agents } from './agents.ts';
 /** Wait before the heartbeats are read again after a reading has ended, ms. */
 const RETRY_MS = 500;
 /**
- * Number of failed attempts in a row to begin a reading, after which the stream is created
- * again. The stream has then had no leader for some 25 s, and an election takes 9 s.
+ * Number of failed attempts in a row to begin a reading, after which the stream is created again (in a
+ * cluster only). If the stream has no leader, the attempts take some 25 s, and an election takes 9 s.
  */
 const RENEWED_AFTER = 10;
 
@@ -37,9 +37,9 @@ export type HeartbeatReadersParts = {
 };
 
 /**
- * Reads the heartbeats of all regions. NATS keeps the newest heartbeat of each
- * agent, for a bounded number of agents. At most this number of heartbeats of one
- * region is read in 2 s, whatever a sender with the region's key does.
+ * Reads the heartbeats of all regions. NATS keeps the newest heartbeat of each agent, for a bounded number of
+ * agents. A reading of one region handles at most this number of heartbeats in 2 s, whatever a sender with
+ * the region's key does.
  */
 export class HeartbeatReaders {
   readonly #parts: HeartbeatReadersParts;
@@ -78,9 +78,9 @@ export class HeartbeatReaders {
   }
 
   /**
-   * Creates the region's stream again, with a new reading. Called when the region's
-   * last agent is gone, because the stream may be the cause: after a cluster has
-   * lost most of its servers, a stream may store nothing more without any error.
+   * Begins a new reading, for which the region's stream is created again if NATS is a cluster. Called when
+   * the region's last agent is gone, because the stream may be the cause: after a cluster has lost most of
+   * its servers, a stream may store nothing more without any error.
    */
   renewStream(region: Region): void {
     this.#renewed.add(region);
@@ -103,7 +103,7 @@ export class HeartbeatReaders {
       } catch (error) {
         failures += 1;
         if (failures % RENEWED_AFTER === 0) this.#renewed.add(region);
-        // The bus itself reports a lost connection, so nothing is logged here.
+        // The bus itself reports a lost connection, so nothing is logged while there is none.
         if (bus.isConnected) this.#log.warn(UNREAD, { region, error: messageOf(error) });
       }
       onFirst();

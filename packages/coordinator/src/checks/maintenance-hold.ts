@@ -13,9 +13,9 @@ export type MaintenanceHoldParts = {
 };
 
 /**
- * Knows the maintenance windows. The evaluation asks {@link windows} whether a monitor's announcements are
- * held. When an occurrence of a window ends, this class has the present statuses announced, because perhaps
- * no result arrives that would cause an evaluation.
+ * Holds the maintenance windows and the mutes, which count as windows here. The evaluation asks
+ * {@link windows} whether a monitor's announcements are held. When an occurrence of a window ends, this class
+ * has the present statuses announced, because perhaps no result arrives that would cause an evaluation.
  */
 export class MaintenanceHold {
   readonly #parts: MaintenanceHoldParts;

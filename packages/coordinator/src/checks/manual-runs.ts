@@ -13,7 +13,7 @@ import type { Secret } from '@svc/shared/secret.ts';
  * whether its own network is down, and the way to a region and back may take 2 s.
  */
 const MARGIN_MS = 5_000;
-/** Maximum number of runs at once; each may take two minutes. */
+/** Maximum number of runs at once; each may take the longest time-out (two minutes) and {@link MARGIN_MS}. */
 const MAX_RUNS = 32;
 
 export type RunNowResult = RunOutcome['result'];
@@ -107,7 +107,7 @@ export class ManualRuns {
     return regions.map((region) => run.answers.get(region) ?? { region, agent: null, result: null });
   }
 
-  /** Handles a region's answer. An answer that cannot be parsed counts as silence. */
+  /** Handles a region's answer. An answer that is too large or cannot be parsed counts as silence. */
   #answered(id: string, region: Region, { data }: BusMessage): void {
     let answer: RegionAnswer | null = null;
     try {

@@ -11,8 +11,8 @@ import { gridSlotUntil, phaseOf } from '../verdict/schedule.ts';
 import { BELIEVED_AHEAD_MS } from '../verdict/status.ts';
 
 /**
- * How many periods of a monitor are searched before the newest recorded slot of all monitors. If the newest
- * slot of a monitor is older, the monitor's next slot is due anyway.
+ * How many periods of a monitor are searched before its last grid slot up to the newest recorded slot of all
+ * monitors. If the newest slot of a monitor is older, the monitor's next slot is due anyway.
  */
 const PERIODS = 2;
 
@@ -25,13 +25,12 @@ export type GivenSlots = {
 };
 
 /**
- * Loads the newest recorded slot that each monitor was given. A slot counts as
- * recorded if it is decided, if it is stored as off the grid, or if it has a result
- * and lies within two periods before the newest slot of all monitors. Older slots have
- * no influence on when the monitor is due. The queries run on the reading thread.
+ * Loads the newest recorded slot that each monitor was given. A slot counts as recorded if it is decided, if
+ * it is stored as off the grid, or if it has a result and is one of the monitor's last three grid slots up to
+ * the newest recorded slot of all monitors. Older slots have no influence on when the monitor is due.
  *
- * If a clock was ahead once, recorded slots lie in the future. Until the last of these slots is past, only
- * slots up to the present are believed.
+ * If a clock was ahead once, recorded slots lie in the future. As long as the last of them is more than a
+ * minute ahead, only slots up to the present are believed.
  *
  * @param wall the present, epoch ms
  */
@@ -65,7 +64,7 @@ export async function loadNewestSlots(
   return { newest, ahead };
 }
 
-/** The newest of the slots; null: there are no slots. The slot clock starts from it. */
+/** The newest of the slots; null: there are no slots. The slot clock does not start before it. */
 export function newestOf(slots: ReadonlyMap<number, number>): number | null {
   let newest: number | null = null;
   for (const slot of slots.values()) {

@@ -12,35 +12,40 @@ import { type Due, DueQueue } from './due-queue.ts';
  */
 const SILENT_AFTER_MS = 10_000;
 /**
- * Longest time by which a check may begin late, ms, unless a third of its period is shorter. The time counts
- * from the slot, or from asking the region again.
+ * Longest time from {@link Job.startAt} to the beginning of a check, ms, unless a third of its period is
+ * shorter.
  */
 const MOST_LATE_MS = 10_000;
 /**
- * Maximum number of remembered slots whose result came before this process sent the region a job. Above this
- * number, all of these slots are forgotten.
+ * Maximum number of remembered slots whose result came without an open job. When there would be more, all of
+ * them are forgotten first.
  */
 const MOST_UNASKED = 100_000;
 /** Time after which a silent job is judged again if the region's results are not all read yet, ms. */
 const UNREAD_AGAIN_MS = 1_000;
 
 /**
- * One check in one region, from the opening of its slot until the region has answered. `dueAt` is the instant
- * at which the region's silence is judged. All instants are monotonic ms.
+ * One check in one region, from the opening of its slot until it is over (see {@link OpenJobs}). `dueAt` is
+ * the instant at which the region's silence is judged. All instants but `slot` are monotonic ms.
  */
 export type Job = Due & {
   /** The monitor as declared when the slot was opened. */
   readonly monitor: LiveMonitor;
+  /** Epoch ms. */
   readonly slot: number;
   readonly region: Region;
+  /** See {@link jobKey}. */
   readonly key: number;
   /** Until this instant the region may be asked once more: half a period after the slot. */
   readonly askableUntil: number;
-  /** When the check begins, even if the job is published earlier: the slot, or the instant of asking. */
+  /**
+   * Earliest instant at which the check begins, even if the job is published earlier: the slot, or the
+   * instant at which the job was queued if that is later.
+   */
   startAt: number;
   /** Latest instant at which the check may begin. */
   startBy: number;
-  /** From this instant on the region counts as silent. */
+  /** From this instant on the region counts as silent. Infinite: the job is not published yet. */
   silentAt: number;
   /** Whether the region was asked once more. */
   isAskedAgain: boolean;
@@ -55,7 +60,7 @@ export type OpenJobsParts = {
   /** Whether the region has an agent that takes jobs. */
   isLive: (region: Region) => boolean;
   /**
-   * Whether all results that the region's stream held a moment ago were reported to
+   * Whether all results that the region's stream held up to 1.5 s ago were reported to
    * {@link OpenJobs.answerRecorded}. The first call may return false, because the
    * state of the stream is not known yet.
    */
@@ -68,7 +73,7 @@ export type OpenJobsParts = {
 };
 
 /**
- * The jobs that regions were asked to run and have not answered: at most one per monitor and region. A job is
+ * The jobs that regions are asked to run and have not answered: at most one per monitor and region. A job is
  * a message that may be lost, and agents do not confirm it.
  *
  *     open ──▶ queued ──published──▶ asked ──the region has answered──▶ over
@@ -77,11 +82,14 @@ export type OpenJobsParts = {
  *               │                                                          ▲
  *               └── too late to begin, or cannot be published ─────────────┘
  *
- * A region is silent when its longest possible check and 10 s are over. The region is
- * asked a second time, but not later than half a period after the slot, and only while it
- * has a live agent. An agent refuses a job that it holds or has finished. Another agent of
- * the region does not know which jobs the first agent holds. So in a region with several
- * agents, a job that was not lost may run twice, and only one of its results counts.
+ * A job is also over when a job of a later slot is opened, and when the declaration changes so that its
+ * result would not count.
+ *
+ * A region is silent when its longest possible check and 10 s are over. The region is asked a second time,
+ * but not later than half a period after the slot, and only while it has a live agent. An agent ignores a job
+ * that it holds or has finished lately. Another agent of the region does not know which jobs the first agent
+ * holds. So in a region with several agents, a job that was not lost may run twice, and only one of its
+ * results counts.
  */
 export class OpenJobs {
   readonly #parts: OpenJobsParts;
@@ -92,8 +100,8 @@ export class OpenJobs {
   readonly #asked: (DueQueue<Job> | undefined)[] = [];
 
   /**
-   * For each monitor and region (by `jobKey`), the last slot whose result came
-   * before this process sent the job.
+   * For each monitor and region (by `jobKey`), the slot of the last result that came while no job of its slot
+   * was open: a result of a job from before the start, a late result, or a repeated one.
    */
   readonly #unasked = new Map<number, number>();
 
@@ -114,8 +122,8 @@ export class OpenJobs {
   }
 
   /**
-   * Opens a job: the region is asked next. A job of an earlier slot ends. If the region's result of the slot
-   * has come already, no job is opened.
+   * Opens a job: the region is asked next. A job of an earlier slot ends. If the region's last result without
+   * an open job was about this slot, no job is opened.
    *
    * @param slotAt the slot's instant, monotonic ms; it may lie ahead or in the past
    */
@@ -151,8 +159,9 @@ export class OpenJobs {
   }
 
   /**
-   * Removes the region's jobs from the queue and returns the jobs that are to be published now, oldest first.
-   * A job that became too late while there was no connection is given up.
+   * Removes the region's jobs from the queue and returns the jobs that are to be published now, in the order
+   * in which they were queued. A job that may not begin any more, mostly because there was no connection, is
+   * given up.
    */
   takeQueuedJobs(region: Region, now: number): Job[] {
     const taken: Job[] = [];
@@ -188,8 +197,8 @@ export class OpenJobs {
   }
 
   /**
-   * Handles a region's result that was read. If the result comes before the region was asked, it answers a
-   * job from before the start, and the region is not asked about the slot.
+   * Handles a region's result that was read. If no job of its slot is open, the slot is remembered: the
+   * result may answer a job from before the start, and then the region is not asked about the slot.
    */
   resultArrived(monitorId: number, slot: number, region: Region): void {
     const job = this.#jobOfSlot(monitorId, slot, region);
@@ -215,7 +224,8 @@ export class OpenJobs {
   /** Called when it is recorded that the agent has given the job back without running it. */
   jobGivenBack(monitorId: number, slot: number, region: Region, now: number): void {
     const job = this.#jobOfSlot(monitorId, slot, region);
-    // If the region was asked a second time already, it still has the second job.
+    // The region was asked a second time before the return of the first job was recorded. It may still answer
+    // the second job.
     if (job !== undefined && !job.isAskedAgain) this.#askAgain(job, now);
   }
 
@@ -231,7 +241,7 @@ export class OpenJobs {
     }
   }
 
-  /** Ends the job: the probed attributes changed, or the region no longer checks this monitor. */
+  /** Ends the open job: the probed attributes changed, or the region no longer checks this monitor. */
   withdrawJob(monitorId: number, region: Region): void {
     const job = this.get(monitorId, region);
     if (job !== undefined) this.#endJob(job);
@@ -290,7 +300,6 @@ export class OpenJobs {
     return job?.slot === slot ? job : undefined;
   }
 
-  // The constructor has made both lists for every region.
   #queuedIn(region: Region): Job[] {
     const index = regionIndex(region);
     this.#queued[index] ??= [];

@@ -54,14 +54,14 @@ export type OverloadParts = {
   backlog: () => Backlog;
 };
 
-/** The thinning of all regions together, or of one region. It is replaced at each change. */
+/** The thinning of all regions together, or of one region. `state` is replaced at each change. */
 type Thinned = { state: Thinning };
 
 /**
  * Leaves out slots while more checks are due than can run. A common factor doubles while the recording lags
  * or slots are opened seconds late. Each region also has a factor, which doubles while its agents have no
- * room for checks or begin checks seconds late. The factor of a region leaves slots out in this region only.
- * A first slot is never left out.
+ * room for checks or begin them late (`isRegionOverloaded`). The factor of a region leaves slots out in this
+ * region only. A first slot is never left out.
  */
 export class Overload implements Shedding {
   readonly #parts: OverloadParts;
@@ -77,7 +77,7 @@ export class Overload implements Shedding {
   #lookAt: number;
   #backlog: Backlog = { events: 0, oldestMs: 0 };
   #recorded = 0;
-  /** The longest delay of a slot that was opened in the present second, and in the second before, ms. */
+  /** The longest delay of a slot that was opened or left out, ms: since the last look, and before it. */
   #latestMs = 0;
   #latestBeforeMs = 0;
 
@@ -106,7 +106,7 @@ export class Overload implements Shedding {
     return false;
   }
 
-  /** Whether the oldest unrecorded event has waited for seconds. */
+  /** Whether the oldest unrecorded event had waited for {@link LAG_MS} or more at the last look. */
   get isBehind(): boolean {
     return this.#backlog.oldestMs >= LAG_MS;
   }

@@ -32,7 +32,7 @@ const LOOK_FROM_BYTES = 64 * 1_024;
  */
 const MOST: Outline = { lists: 4_096, objects: 8_192, texts: 22_000, commas: 40_000 };
 
-/** Number of entries after which `pause` is called. An entry that is not a result takes up to 80 µs. */
+/** Number of entries between two calls of `pause`. An entry that is not a result takes up to 80 µs. */
 const ENTRIES_AT_ONCE = 16;
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
@@ -41,8 +41,8 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
  * Reads the results of a stream's message. Each result is parsed by itself, so that an invalid result does
  * not prevent the other results from being read. The subject names the region.
  *
- * @param pause called between entries; returns a promise that parsing waits for before it continues;
- *   undefined: parsing continues at once
+ * @param pause called before the first entry and after every 16 entries; returns a promise that parsing waits
+ *   for before it calls `pause` again; undefined: parsing continues at once
  * @returns the results, or the problem as text if the message as a whole is not a batch of results
  */
 export async function parseResults(

@@ -33,7 +33,7 @@ export type PublisherParts = {
  *
  * A message holds up to 512 jobs and 256 KiB; a job that is larger is sent in a message of its own. The
  * message contains the subject for the results and, for each job, the time to wait until its slot. The check
- * of a monitor was encoded when the monitor was declared.
+ * of a monitor was encoded when the declaration was loaded or changed.
  */
 export class Publisher {
   readonly #parts: PublisherParts;
@@ -126,7 +126,7 @@ export class Publisher {
   /**
    * Sends the message with the jobs from index `from` up to, but not including, `until`.
    *
-   * @returns false when the connection is gone; the jobs from `from` on stay queued
+   * @returns false when the connection is gone; the jobs from `from` on are queued again
    */
   #send(region: Region, queued: readonly Job[], from: number, until: number, now: number): boolean {
     const { bus, log, jobs, counters } = this.#parts;
@@ -175,7 +175,7 @@ export class SlowChecks {
     else if (this.#slow.size > 0) this.#slow.delete(key);
   }
 
-  /** Forgets a monitor that was removed or changed. */
+  /** Forgets a monitor that was removed, or whose probed attributes changed. */
   forgetMonitor(monitorId: number): void {
     if (this.#slow.size === 0) return;
     for (const region of this.#regions) this.#slow.delete(jobKey(monitorId, region));

@@ -22,7 +22,8 @@ type Look = { isLooking: boolean; caughtUpAt: number };
 /**
  * Tells without waiting whether everything in a region's stream, or in all streams, is recorded. The first
  * call asks the consumer and returns false; the caller calls again later. An answer of true may be 1.5 s old.
- * This is new enough, because jobs count as lost after two missed heartbeats at the earliest.
+ * This is new enough: jobs count as lost 2.5 s after a reconnect, or after two missed heartbeats, at the
+ * earliest.
  */
 export class ReadingProgress {
   #consumer: Consumer | null = null;
@@ -90,11 +91,13 @@ export class ReadingLag {
   }
 }
 
-/** Largest size of a result from a real agent, bytes: eleven attempts with messages of 500 characters. */
+/**
+ * Largest size of a result from a real agent, bytes: eleven attempts with messages of 500 ASCII characters.
+ */
 const BYTES_PER_RESULT = 8 * 1024;
 /**
- * Cost above which the cost and the number of new results are halved, measured in
- * results. So older messages count less.
+ * Bound on the counted cost, in results. When the cost exceeds it, the cost and the number of new results are
+ * halved, so that older messages count less.
  */
 const REMEMBERED = 8_192;
 

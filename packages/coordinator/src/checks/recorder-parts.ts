@@ -99,13 +99,13 @@ export type RecorderParts = {
   /** Whether a backlog holds announcements about the monitor now. */
   readonly isHeld: (monitorId: number) => boolean;
   /**
-   * Called after the commit and before the next batch, when a changed declaration of a monitor takes effect
-   * (null: the monitor was removed).
+   * Called after the commit and before the next batch, when a new or changed declaration of a monitor takes
+   * effect (null: the monitor was removed).
    */
   readonly onDeclared: (monitorId: number, monitor: LiveMonitor | null) => void;
   /** Called after the commit, when a declared channel was changed or removed. */
   readonly onChannel?: (kind: 'channel' | 'channel-removed', notificationId: number) => void;
-  /** Called after the commit for each delivery that was queued. */
+  /** Called after the commit for each delivery that was queued. `id`: id of its row. */
   readonly onQueued: (id: number, delivery: NewDelivery) => void;
 };
 
@@ -121,8 +121,8 @@ export const DROPS = [
    */
   'unrecordable',
   /**
-   * A monitor became `unknown` without a change of the declaration. Nothing was dropped, but the operator
-   * should look at the cause.
+   * A monitor became `unknown`, and not because it was deactivated or its probed attributes changed. Nothing
+   * was dropped, but the operator should look at the cause.
    */
   'monitor-unknown',
 ] as const;

@@ -28,7 +28,8 @@ import type { ResultFeed } from './result-feed.ts';
 
 /**
  * Number of waiting events from which further events of dispatch are dropped. So many events wait only while
- * the database cannot write. The slots of dropped events are decided at their deadlines.
+ * the database cannot write. A slot that lacks a dropped event is decided at its deadline at the latest, if
+ * another event or a report has opened it.
  */
 const WAITING_EVENTS = 200_000;
 /** Time after a start at which the resumption ends, even if dispatch has not ended it, ms. */
@@ -139,14 +140,14 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Numbers since the start: `batches` is the number of messages, and `failures` the number of failed
-   * attempts to write to the database.
+   * Numbers since the start: `batches` is the number of messages that were read, and `failures` the number of
+   * attempts to record a batch that failed because of the database. `results` includes the duplicates.
    */
   get counts(): Readonly<Record<'batches' | 'results' | 'duplicates' | 'transactions' | 'failures', number>> {
     return { ...this.#after.counts, batches: this.#messages, failures: this.#queue.failures };
   }
 
-  /** Whether the last attempt to write failed, so that results wait. */
+  /** Whether the last attempt to write failed because of the database, so that results wait. */
   get isFailing(): boolean {
     return this.#queue.isFailing;
   }
@@ -173,9 +174,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Checks the tokens of a message of a stream, and queues the message. It is recorded as a whole, so that
-   * its position moves with its results. Resolves when the next message may be passed; undefined: the next
-   * message may be passed at once.
+   * Checks the tokens of a message of a stream, and queues the message. The position of the message moves in
+   * the transaction of its results, or of the last result if one of them cannot be recorded. Resolves when
+   * the next message may be passed; undefined: the next message may be passed at once.
    */
   recordMessage(message: ResultMessage): Promise<void> | undefined {
     this.#messages += 1;
@@ -187,7 +188,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
 
   /**
    * Applies changes of the declaration. `until` is the id of the last of these changes in the log of changes.
-   * Resolves after the commit.
+   * Resolves after the commit. Rejects if the changes cannot be recorded, or the recorder stops before.
    */
   declare(changes: readonly DeclaredChange[], until: number): Promise<void> {
     return new Promise((onApplied, onFailed) => {
@@ -197,7 +198,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
 
   /**
    * Queues the announcement of the present status of these monitors to channels to which it was not announced
-   * yet. Called at the end of a hold.
+   * yet. Called at the end of a hold and at the end of the resumption.
    */
   announceStatuses(monitorIds: Iterable<number>): void {
     for (const monitorId of monitorIds) this.#queue.push({ kind: 'announced', monitorId }, true);
@@ -222,9 +223,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Returns a slot of the monitor: this slot and earlier slots were given before the
-   * probed attributes changed, epoch ms. 0: none is known; infinite: all slots from
-   * before the start. Call it before the first slot is opened.
+   * Returns a slot of the monitor, epoch ms: this slot and earlier slots were given before the monitor was
+   * deactivated or its probed attributes changed. 0: none is known; infinite: all slots from before the
+   * start. Call it before the first slot is opened.
    */
   floorSlot(monitorId: number): number {
     if (this.#changedProbes?.has(monitorId)) return Number.POSITIVE_INFINITY;
@@ -232,12 +233,12 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Ends the resumption after a start. Slots that this leadership did not open no longer
-   * wait for any region. When the end of the resumption is recorded, deadlines apply,
-   * votes expire, and statuses that an earlier leadership held back are announced.
+   * Ends the resumption after a start. Slots that this leadership did not open no longer wait for any region.
+   * When the end of the resumption is recorded, deadlines apply, the expiry of votes changes statuses even
+   * without a report, and statuses that an earlier leadership held back are announced.
    *
-   * Called when all results from before the start have been read. If nobody calls
-   * it, the recorder ends the resumption itself two minutes after the start.
+   * Called when all results from before the start have been read. If it is not called within two minutes
+   * after the start, the recorder calls it itself.
    */
   endResumption(): void {
     this.#cancelResume();
@@ -362,8 +363,8 @@ export type TakenMessage = {
 };
 
 /**
- * Takes messages of the streams: it drops results without a valid job token and
- * results of unknown monitors, and reports to dispatch which results have arrived.
+ * Takes messages of the streams: it drops results without a valid job token and results about unknown
+ * monitors, and reports to dispatch which results have arrived.
  */
 class Intake {
   readonly #parts: RecorderParts;
@@ -389,8 +390,8 @@ class Intake {
   }
 
   /**
-   * Reports the results of a queued message to dispatch. A `not_run` is not reported here, because its job
-   * may be offered again; the evaluation decides that.
+   * Reports the results of a queued message to dispatch. A `not_run` is not reported before it is recorded,
+   * because its job may be offered again; this is decided when the batch is evaluated.
    */
   reportArrivals({ region, results }: MessageEvent): void {
     if (region === null) return;
@@ -419,9 +420,9 @@ class Intake {
   }
 
   /**
-   * Whether the result differs from the region's last vote, so that it must be
-   * recorded at once. A passed check of a region without a vote may wait: it causes
-   * no alert, and when many monitors are new, every message contains such checks.
+   * Whether the outcome differs from that of the region's last vote, so that the result must be recorded at
+   * once. A passed check of a region without a vote may wait: it causes no alert, and when many monitors are
+   * new, every message contains such checks.
    */
   #isNews({ monitor, outcome }: CheckResult, region: Region): boolean {
     if (outcome === 'not_run') return false;

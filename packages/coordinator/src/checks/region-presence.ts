@@ -13,6 +13,7 @@ import type { LiveMonitor } from '../verdict/monitor.ts';
 
 /** Interval at which the presence of live regions is saved, ms. */
 const SAVE_EVERY_MS = 30_000;
+/** Time without an agent after which the votes of a region no longer count, ms. */
 const ELECTORAL_MS = 24 * 3_600_000;
 
 export type RegionPresenceParts = {
@@ -93,7 +94,7 @@ export class RegionPresence {
     return lastSeenAt !== null && this.#clock.wall() - lastSeenAt < ELECTORAL_MS;
   }
 
-  /** Handles a region that has a live agent again. */
+  /** Handles a region that has become live. */
   regionCame(region: Region): void {
     const now = this.#clock.wall();
     this.#live = this.regions.filter((each) => each === region || this.#live.includes(each));
@@ -112,9 +113,9 @@ export class RegionPresence {
   }
 
   /**
-   * Begins the absence of each region that should have an agent but has none: the region had an agent when
-   * the coordinator ended, or a monitor declares the region. Ends the absence of a region that never had an
-   * agent and that no monitor declares any more.
+   * Begins the absence of each region that should have an agent but has none: the region had an agent at some
+   * time, or an active monitor declares the region. Ends the absence of a region that never had an agent and
+   * that no active monitor declares any more.
    *
    * @returns the regions whose absence has begun with this call
    */
@@ -183,7 +184,7 @@ export type AbsentRegionsParts = {
   readonly presence: RegionPresence;
 };
 
-/** Logs and counts regions that monitors declare and that have no agent. */
+/** Logs and counts regions that active monitors declare and that have no agent. */
 export class AbsentRegions {
   readonly #parts: AbsentRegionsParts;
   readonly #declared = new DeclaredRegions();
@@ -207,8 +208,9 @@ export class AbsentRegions {
   }
 
   /**
-   * Another coordinator of the installation has a region that this one does not have. It counts as a region
-   * without agents here: no jobs are sent to it, and its results are not read.
+   * Logs a declared region that this coordinator does not have: another coordinator of the installation has
+   * it, or it was taken out of the settings. It counts as a region without agents here: no jobs are sent to
+   * it, and its results are not read.
    */
   #missingSettings(region: Region): void {
     this.#known.add(region);

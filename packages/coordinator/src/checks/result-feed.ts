@@ -17,8 +17,8 @@ export type RecordedResult = {
 export type ResultListener = (results: readonly RecordedResult[]) => void;
 
 /**
- * Hands recorded results to listeners, in order. Each listener runs in its own turn of the event loop, so
- * that no listener delays the recording. An error of a listener does not affect the other listeners.
+ * Hands recorded results to listeners, in order. Each listener is called later, by `setImmediate`, so that it
+ * does not delay the steps after the commit. An error of a listener does not affect the other listeners.
  */
 export class ResultFeed {
   readonly #log: Logger;

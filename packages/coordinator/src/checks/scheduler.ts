@@ -40,12 +40,12 @@ export type AskingSlot = {
 /** Decides which slots are left out under overload. */
 export interface Shedding {
   /**
-   * Whether the slot runs at all. Called once per slot.
+   * Whether the slot runs at all. Called at most once per slot, and not for a slot without a live region.
    *
-   * @param jobs number of jobs that the slot would have
+   * @param jobs number of the monitor's live regions
    */
   admitsSlot(monitor: LiveMonitor, asking: AskingSlot, jobs: number): boolean;
-  /** Whether the slot runs in the region. Called once per slot and region. */
+  /** Whether the slot runs in the region. Called at most once per slot and region. */
   admits(monitor: LiveMonitor, asking: AskingSlot, region: Region): boolean;
 }
 
@@ -58,13 +58,14 @@ export type SchedulerParts = {
   counters: DispatchCounters;
   overload: Shedding;
   /**
-   * Returns the newest recorded and believed slot that the monitor was given; null:
-   * there is no such slot. Called at the start.
+   * Returns the newest recorded and believed slot that the monitor was given; null: none is known. Called at
+   * the start.
    */
   newestSlot: (monitorId: number) => number | null;
   /**
-   * Returns a slot of the monitor: this slot and earlier slots were given before the probed attributes
-   * changed. 0: none is known; infinite: all slots from before the start. Called at the start.
+   * Returns a slot of the monitor: this slot and earlier slots were given before the monitor was deactivated
+   * or its probed attributes changed. 0: none is known; infinite: all slots from before the start. Called at
+   * the start.
    */
   floorSlot: (monitorId: number) => number;
 };
@@ -82,7 +83,7 @@ export type Plan = Due & {
    * The newest slot that the monitor was given, at most {@link AHEAD_MS} ahead of the present; 0: no slot.
    */
   lastSlot: number;
-  /** Whether the monitor's next slot is late. */
+  /** Whether the plan is in the queue of late slots. */
   isLate: boolean;
 };
 
@@ -101,26 +102,30 @@ export const AHEAD_MS = 400;
  * Shortest time ahead of the present for which slots are open, ms. When slots are open
  * for less time, the slots of the next {@link AHEAD_MS} are opened. The time is enough
  * for a late tick, the travel time and the agent's reading, so that the check starts
- * at its slot. Slots that are opened together go out in one message per region.
+ * at its slot. The jobs of slots that are opened together share messages.
  */
 const LEAST_AHEAD_MS = 200;
 /**
  * A late slot that is skipped counts as this part of a late slot that is opened, because skipping takes a
- * tenth of the time of opening. So if the process stood still under overload, the missed slots are skipped
- * within a few ticks, and the following slots are not late.
+ * tenth of the time of opening. So after a standstill under overload, the late slots are skipped within a few
+ * ticks, and the following slots are not late.
  */
 const SKIPPED_COST = 0.1;
-/** Maximum number of jobs that are opened ahead in one tick, so that a tick takes less than 20 ms. */
+/**
+ * When this many jobs were opened ahead in a tick, the tick opens no further slot ahead, so that it takes
+ * less than 20 ms.
+ */
 const JOBS_AHEAD_PER_TICK = 1_500;
 
 const NONE: readonly never[] = [];
 
 /**
- * Opens the slots of active monitors, shortly before they are due. For each slot it decides which regions get
- * a job, notifies the evaluation, and opens the jobs ({@link OpenJobs}).
+ * Opens the slots of active monitors, usually shortly before they are due. For each slot it decides which
+ * regions get a job, notifies the evaluation, and opens the jobs ({@link OpenJobs}).
  *
- * The first slot of a monitor waits for agents: until all its regions are live, or until some are live and no
- * region has become live for half a second. Later slots go to the regions that are live.
+ * The first slot of a monitor waits for agents: until all its declared regions are live, or until some of its
+ * regions are live and no region has become live for half a second. Later slots go to the regions that are
+ * live.
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
@@ -128,7 +133,7 @@ export class Scheduler {
   readonly #due = new DueQueue<Plan>();
   /** Plans whose slots are late. Other slots do not wait for these, which may be thousands after a downtime. */
   readonly #late = new DueQueue<Plan>();
-  /** First slots that wait for a live region. */
+  /** Plans whose first slots wait for their regions to become live. */
   readonly #parked = new Set<Plan>();
   /**
    * The newest slots of monitors that are no longer scheduled, until these slots are past. If such a monitor
@@ -138,7 +143,7 @@ export class Scheduler {
   /** Slots are opened ahead up to this instant on the slot clock, epoch ms. */
   #aheadUntil = 0;
   #parkedSerial = -1;
-  /** Earliest instant for the next first slot of any monitor, epoch ms. */
+  /** Earliest instant for the next first slot of any monitor, epoch ms. Slots on the grid ignore it. */
   #nextFirstAt = 0;
   /** Slots per second of all active monitors together. */
   #slotsPerSecond = 0;
@@ -165,7 +170,7 @@ export class Scheduler {
 
   /**
    * Handles a change of the declaration. A monitor that is new or active again, or whose probed attributes
-   * changed, gets a slot at once.
+   * changed, gets a first slot as soon as possible.
    */
   declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
     const id = (before ?? after)?.id;
@@ -226,10 +231,10 @@ export class Scheduler {
   }
 
   /**
-   * Opens the planned slot and plans the next one. A missed slot is not opened. A first slot whose regions have
-   * no agents is parked, and nothing is planned until they have some.
+   * Opens the planned slot and plans the next one. A missed slot is not opened. A first slot that must wait
+   * for its regions is parked: it is planned again when they are live.
    *
-   * @returns the number of opened jobs
+   * @returns the number of jobs that were handed to {@link OpenJobs}
    */
   #openDue(plan: Plan, now: number, monotonic: number): number {
     const { periodMs } = plan.monitor;
@@ -254,9 +259,10 @@ export class Scheduler {
   }
 
   /**
-   * Opens the slot in the regions that can run it, or skips the slot.
+   * Opens the slot in the regions that can run it, or leaves the slot out.
    *
-   * @returns the number of opened jobs; null: the slot is skipped because of overload
+   * @returns the number of jobs that were handed to {@link OpenJobs}; null: the slot is left out because of
+   *   overload
    */
   #open(plan: Plan, slot: number, now: number, monotonic: number): number | null {
     const { jobs: openJobs, events, counters, overload } = this.#parts;
@@ -276,7 +282,7 @@ export class Scheduler {
       return null;
     }
     counters.slots.dispatched += 1;
-    // First the evaluation is told all live regions, then which of them get no job.
+    // The evaluation first gets all live regions, and then those of them that get no job.
     events.opened(monitor, slot, live);
     for (const region of running) events.skipped(monitor, slot, region);
     if (leftOut.length > 0) events.leftOut(monitor, slot, leftOut);
@@ -333,7 +339,8 @@ export class Scheduler {
     }
     // A clock that was ahead may have dated the activation in the future.
     const isActivatedSince = newest < monitor.activatedAt && monitor.activatedAt <= now;
-    // The probed attributes changed while no coordinator led the shard, or before this one began to dispatch.
+    // The newest slot was given before a deactivation or a change of the probed attributes took effect. The
+    // slot may be later than this change: slots are given ahead, and a change takes effect somewhat later.
     const isProbedOtherwiseSince = newest <= floorSlot(monitor.id);
     if (isActivatedSince || isProbedOtherwiseSince) this.#planFirst(plan, now);
     else this.#plan(plan, slotAfterRestart(newest, now, monitor.periodMs, plan.phase));
@@ -416,7 +423,10 @@ export class Scheduler {
     return gridSlotFrom(now, monitor.periodMs, phase);
   }
 
-  /** Whether all regions of the monitor are live, or some are live and no region has become live lately. */
+  /**
+   * Whether all declared regions of the monitor are live, or some of its regions are live and no region has
+   * become live lately.
+   */
   #hasItsRegions({ regions: declared }: LiveMonitor): boolean {
     const { regions } = this.#parts;
     if (declared?.every((region) => regions.isLive(region)) === true) return true;
@@ -427,8 +437,8 @@ export class Scheduler {
   #park(plan: Plan): void {
     this.#unplan(plan);
     this.#parked.add(plan);
-    // Forces another check in the next tick, even if no further region becomes live:
-    // a region has become live only lately.
+    // A region has become live lately. So the plan is checked again in the next tick, even if no further
+    // region becomes live.
     if (!this.#parts.regions.isSettled()) this.#parkedSerial = -1;
   }
 
@@ -443,7 +453,10 @@ export class Scheduler {
     }
   }
 
-  /** Skips the slots before `now` after a jump of the clock, for all monitors together. */
+  /**
+   * Skips the slots before `now` after a jump of the clock, for all monitors together. First slots are
+   * planned again instead.
+   */
   #skipTo(now: number): void {
     const { slots } = this.#parts.counters;
     for (let plan = this.#late.peek(); plan !== undefined; plan = this.#late.peek())

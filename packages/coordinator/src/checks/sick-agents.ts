@@ -6,7 +6,7 @@ import type { ThrottledLog } from '@svc/shared/throttled-log.ts';
 
 /** Least time between two log lines about the same sickness of an agent, ms. Some sicknesses come and go. */
 const ALARM_EVERY_MS = 60_000;
-/** Maximum number of remembered log lines. At this number, all of them are forgotten. */
+/** Maximum number of remembered log lines. When there would be more, all of them are forgotten first. */
 const MAX_REMEMBERED = 10_000;
 
 const ADVICE = {
@@ -32,7 +32,10 @@ export type SickAgentsParts = {
   readonly counters: Pick<DispatchCounters, 'sicknesses'>;
 };
 
-/** Tracks agents that report a sickness. When an agent becomes sick, an error with advice is logged. */
+/**
+ * Tracks agents that report a sickness. When an agent becomes sick, an error with advice is logged, at most
+ * once a minute for each agent and sickness.
+ */
 export class SickAgents {
   readonly #parts: SickAgentsParts;
   /** The sicknesses in each sick agent's last heartbeat. */

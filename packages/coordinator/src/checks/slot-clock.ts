@@ -19,8 +19,8 @@ const MOST_SHIFT_MS = 9_973;
  *
  * It starts at the wall clock, or at the newest recorded slot if this is later. Then it runs with the
  * monotonic clock and approaches the wall clock slowly. So it never goes back, and setting the wall clock
- * back repeats no slot. When the wall clock is set forward by more than 10 s, or the machine slept, the
- * slots' clock jumps. Votes then age by the jump, which the monotonic clock does not show.
+ * back repeats no slot. When the wall clock is set forward by more than 10 s, or the machine slept for
+ * longer, the slots' clock jumps. Votes then age by the jump, which the monotonic clock does not show.
  */
 export class SlotClock {
   readonly #clock: Clock;
@@ -37,9 +37,9 @@ export class SlotClock {
    */
   readonly aheadSlot: number | null;
   /**
-   * Shift of the grids of all monitors, ms. Without it, new slots could coincide with recorded
-   * slots in the future, and their results would count as repetitions. The shift depends on
-   * the instant of the start, so that it differs from the shifts of earlier starts.
+   * Shift of the grids of all monitors, ms; 0 if {@link aheadSlot} is null. Without a shift, new slots could
+   * coincide with recorded slots in the future, and their results would count as repetitions. The shift
+   * depends on the instant of the start, so that two starts rarely have the same one.
    */
   readonly gridShiftMs: number;
   /** Number of forward jumps so far. */

@@ -18,8 +18,8 @@ const RETRY_MS = 500;
  */
 const KEEP_RECORDED_MS = 5 * 60_000;
 /**
- * Maximum number of results of one stream that wait to be recorded: four batches. Results of other streams
- * queue behind them.
+ * While more results of one stream than this wait to be recorded, no further message of the stream is read:
+ * four batches. Results of other streams queue behind them.
  */
 const WAITING_RESULTS = 2_048;
 
@@ -30,7 +30,7 @@ export const DROPS = [
   'handling-failed',
   /**
    * The stream was restored, emptied or created again. Nothing was dropped here, but
-   * unread messages of the earlier stream are lost.
+   * unread messages of the earlier stream may be lost.
    */
   'stream-replaced',
 ] as const;
@@ -103,8 +103,9 @@ export class StreamReader {
   }
 
   /**
-   * How much later than usual the last message was read, ms. Unread messages are at least as late. The lag
-   * counts as 0 if most of what was read from the stream was not worth reading.
+   * How much later than usual the last message was read, ms. The lag does not change while no message is
+   * read. It counts as 0 if most of what was read from the stream was not worth reading
+   * ({@link ReadingWorth}).
    */
   get lagMs(): number {
     return this.#worth.isWorthIt(this.#waitingResults) ? this.#lag.ms : 0;
@@ -207,8 +208,8 @@ export class StreamReader {
   }
 
   /**
-   * The first sequence to read: the sequence after the recorded position if the stream is still the same,
-   * otherwise 1.
+   * The first sequence to read: the sequence after the recorded position if there is one and the stream is
+   * still the same, otherwise 1.
    */
   async #startIn(info: StreamInfo): Promise<number> {
     const { stream, recorder, streams, drops } = this.#parts;
@@ -303,8 +304,8 @@ export class StreamReader {
   }
 
   /**
-   * Resolves with `promise`, or when the reader is stopped, because a database that
-   * accepts no writes must not delay the stop.
+   * Resolves with `promise`, or when the reader is stopped: a database that accepts no writes must not delay
+   * the stop.
    */
   async #unlessStopped(promise: Promise<void>): Promise<void> {
     const stopped = Promise.withResolvers<void>();
@@ -350,7 +351,7 @@ const SLICE_MS = 5;
 /**
  * Shares the thread among the readers of streams, and with all other work. Readers use about 5 ms of each
  * turn of the event loop. After that, every reader waits for the next turn. In the next turn the readers
- * continue in order of arrival, with one message each.
+ * continue in the order in which they began to wait, one message at a time.
  */
 export class TimeSlices {
   readonly #clock: Clock;
