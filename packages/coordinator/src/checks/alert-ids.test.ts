@@ -50,7 +50,7 @@ describe('each alert has an id of its own', () => {
     expect(isEachOnce(uids())).toBe(true);
   });
 
-  test('where people end what one slot began, and begin it again', async () => {
+  test('where changes of the declaration end an incident, and begin another one from the same slot', async () => {
     await it.slot(1, { [A]: 'failed', [B]: 'failed', [C]: 'passed' });
     await it.declare(liveMonitor(1, { regions: [B, C] }));
     await it.declare(liveMonitor(1, { regions: [B] }));
@@ -82,7 +82,7 @@ async function report(courses: readonly (readonly Outcomes[])[]): Promise<Result
 /**
  * Starts from the copy of the database, and records the reports again.
  *
- * @param together number of reports in each batch
+ * @param together maximum number of reports in a batch
  */
 async function reportAgain(messages: readonly ResultMessage[], together: number): Promise<void> {
   it.enqueued.length = 0;
@@ -97,13 +97,13 @@ async function reportAgain(messages: readonly ResultMessage[], together: number)
   await it.pass(1_000);
 }
 
-describe('a database that lost its last commits makes the same of the same reports', () => {
+describe('after a database has lost its last commits, the same reports make the same incidents and alerts', () => {
   beforeEach(async () => {
     await period('passed');
     await it.copy();
   });
 
-  test('each incident and each alert', async () => {
+  test('over several changes of status', async () => {
     const courses = (['failed', 'degraded', 'failed', 'passed', 'failed'] as const).map((each) =>
       THREE.map(() => each),
     );
@@ -116,7 +116,7 @@ describe('a database that lost its last commits makes the same of the same repor
     expect(uids()).toEqual(ids);
   });
 
-  test('whatever regions report, and in whatever batches it is recorded again', async () => {
+  test('whatever regions report, and in whatever batches the reports are recorded again', async () => {
     const outcome = fc.constantFrom<Outcomes[]>('passed', 'failed', 'failed', 'degraded');
     const courses = fc.array(fc.tuple(outcome, outcome, outcome), { minLength: 1, maxLength: 5 });
     await fc.assert(
@@ -132,13 +132,13 @@ describe('a database that lost its last commits makes the same of the same repor
         expect(await incidents()).toEqual(keys);
         expect(uids()).toEqual(ids);
       }),
-      // PostgreSQL's own program copies a database in some hundred times the time.
+      // Copying a database takes some hundred times as long with PostgreSQL.
       { numRuns: IS_POSTGRES ? 5 : 20 },
     );
   });
 });
 
-test('the end of a removed monitor’s incident has one id, with and without a state in memory', async () => {
+test('the alert about the end of a removed monitor’s incident has the same id with and without a state in memory', async () => {
   await it.channel(11, 'incident_a', [1]);
   await period('failed');
   const links = await it.rows<Link>(`SELECT notification_id AS "notificationId", version, announced, incident,

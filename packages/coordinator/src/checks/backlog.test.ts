@@ -33,8 +33,8 @@ afterEach(async () => {
 });
 
 /**
- * Lets the uplink be gone, then reads the results that were kept meanwhile in the
- * order of time, and lets the hold end.
+ * Lets {@link GONE} periods pass without a result, reads the results of these periods
+ * in the order of time, and lets the hold end.
  */
 async function readBacklog(outcomeOf: (periodsAgo: number) => Outcome): Promise<void> {
   await it.pass(GONE * PERIOD);
@@ -47,36 +47,36 @@ async function readBacklog(outcomeOf: (periodsAgo: number) => Outcome): Promise<
 
 const recorded = async () => (await it.results()).length;
 
-test('an outage that began and ended in it is in the history, without an alert', async () => {
+test('an outage that begins and ends within the backlog is recorded, without an alert', async () => {
   await readBacklog((ago) => (ago > 2 && ago < 20 ? 'failed' : 'passed'));
   expect(it.status(1)).toBe('active');
   expect(it.alerts()).toEqual([]);
   expect(await recorded()).toBe((GONE + 1) * THREE.length);
 });
 
-test('an outage that was over while its results could still vote sends no alert either', async () => {
+test('an outage in the backlog whose results still become votes sends no alert either', async () => {
   await readBacklog((ago) => (ago === 2 ? 'failed' : 'passed'));
   expect(it.changes.map(({ to }) => to)).toContain('error');
   expect(it.status(1)).toBe('active');
   expect(it.alerts()).toEqual([]);
 });
 
-test('a status that still holds at its end is announced once', async () => {
+test('a status that still holds at the end of the backlog is announced once', async () => {
   await readBacklog((ago) => (ago < 20 && ago % 7 !== 3 ? 'failed' : 'passed'));
   expect(it.status(1)).toBe('error');
   expect(it.alerts()).toEqual(['error']);
 });
 
-test('a change after it is announced at once', async () => {
+test('a change after the backlog is announced at once', async () => {
   await readBacklog(() => 'passed');
   await it.slot(1, Object.fromEntries(THREE.map((region: Region) => [region, 'failed'])));
   expect(it.alerts()).toEqual(['error']);
 });
 
 test.each([
-  ['what was over by then is told to nobody', 'passed', 'active', []],
-  ['what still holds is told once', 'failed', 'error', ['error']],
-] as const)('after a restart in the middle of it %s', async (_what, rest, status, alerts) => {
+  ['an outage that ends in its rest is not announced', 'passed', 'active', []],
+  ['an outage that lasts to its end is announced once', 'failed', 'error', ['error']],
+] as const)('after a restart in the middle of the backlog, %s', async (_what, rest, status, alerts) => {
   await it.pass(GONE * PERIOD);
   const now = it.clock.wall();
   const read = async (ago: number, outcome: Outcome) => {

@@ -35,7 +35,7 @@ test('the leader of shard 0 records its own results, moves those of another shar
   const streams = new NatsResultStreams(bus);
   const recording = await Recording.open(systemClock);
   for (const id of [2, 4]) await recording.declare(liveMonitor(id));
-  // As it was with one shard, then with six.
+  // The streams are made as for one shard, and then as for six shards.
   await streams.ensure(A, { maxBytes: MAX_BYTES });
   await streams.ensure(A, { maxBytes: MAX_BYTES, hasOthers: true });
   for (const shard of [1, 5]) await streams.ensure(A, { maxBytes: MAX_BYTES, shard });

@@ -356,7 +356,7 @@ describe('recorded messages', () => {
   });
 });
 
-test('the server is killed while results come: all are recorded once', async () => {
+test('the server restarts between results: all are recorded once', async () => {
   await publish(1000, 2000);
   await consumer.caughtUp();
   await restartServer();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { InstantHeap } from './deadlines.ts';
 
-test('deadlines come out in the order of their instants, even while others are added', () => {
+test('instants come out in order, even while others are added', () => {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.integer({ min: -5, max: 1_000 }) },
     { weight: 2, arbitrary: fc.constant('pop' as const) },
@@ -29,7 +29,7 @@ test('deadlines come out in the order of their instants, even while others are a
   );
 });
 
-test('its memory shrinks with its content', () => {
+test('the memory of a heap shrinks with its content', () => {
   const heap = new InstantHeap();
   for (let id = 0; id < 10_000; id += 1) heap.push(id % 97, id);
   expect(heap.places).toBe(16_384);

@@ -57,7 +57,7 @@ afterEach(async () => {
   await bus.close();
 });
 
-/** Resolves when the coordinator has handled everything that the agents have published so far. */
+/** Resolves after a round trip of the agents' connection to the server, and one of the coordinator's. */
 async function exchanged(): Promise<void> {
   await agents.flush();
   await bus.flush();
@@ -222,14 +222,14 @@ describe('a heartbeat', () => {
     ['no text', new Uint8Array([0xff, 0xfe, 0x00])],
     ['no object', '[]'],
     ['a null', 'null'],
-    ['no version', said({ v: 0 })],
+    ['version 0', said({ v: 0 })],
     ['another kind', said({ kind: 'hello' })],
-    ['no agent', said({ agent: '' })],
+    ['an empty agent id', said({ agent: '' })],
     ['a boot id with a blank', said({ boot: 'a b' })],
     ['a negative capacity', said({ capacity: -1 })],
-    ['a number of jobs that is none', said({ held: -1 })],
+    ['a negative number of jobs', said({ held: -1 })],
     ['deep nesting', '['.repeat(4_000)],
-  ])('that is %s is dropped and counted', async (_, data) => {
+  ])('that is or has %s is dropped and counted', async (_, data) => {
     agents.publish(heartbeatSubject(FRA, 'b'), data);
     await expect.poll(() => rig.dispatch.counters.messagesDropped).toBe(1);
     expect(rig.dispatch.agents.live()).toEqual([]);

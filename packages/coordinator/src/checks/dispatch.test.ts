@@ -52,7 +52,7 @@ function keepBeating(agent: TestAgent): () => void {
   });
 }
 
-/** Lets the agent finish its jobs, and hands its results to the recorder. */
+/** Lets the agent finish its jobs, and reports to dispatch that its results are recorded. */
 function report(agent: TestAgent): void {
   const { held } = agent;
   agent.held = [];
@@ -99,12 +99,11 @@ describe('from the slot to the result', () => {
     expect(new Set(slots).size).toBe(1);
   });
 
-  test('200 due jobs go as four messages', async () => {
+  test('200 due jobs share at most ten messages', async () => {
     const agents = await begin([]);
     rig.clock.advance(2_000);
     for (let id = 1; id <= 200; id += 1) rig.monitors.set(liveMonitor(id, { periodMs: 3_600_000 }));
-    // The first slots of 200 monitors are due within 400 ms, at 500 a second. The
-    // tick is held back until then.
+    // The first slots of 200 monitors lie within 400 ms, because they come at 500 a second.
     const before = rig.dispatch.counters.messages;
     await rig.clock.advanceSettling(1_000);
     expect(agents[0]?.offers).toHaveLength(200);
@@ -165,7 +164,7 @@ describe('regions without an agent', () => {
     expect(rig.sink.opens).toMatchObject([{ id: 1, regions: [FRA] }]);
   });
 
-  test('a first slot waits for the first region, then half a second for the others', async () => {
+  test('a first slot waits for the first region, then at most half a second for the others', async () => {
     await begin([liveMonitor(1, { regions: [FRA, PAR], periodMs: 3_600_000 })], []);
     await rig.clock.advanceSettling(5_000);
     expect(rig.sink.opens).toEqual([]);
@@ -177,7 +176,7 @@ describe('regions without an agent', () => {
     expect(rig.sink.opens.map(({ regions }) => regions)).toEqual([[FRA, PAR]]);
   });
 
-  test('a region that loses its last agent is absent from then on, and declared ones raise the alarm', async () => {
+  test('a declared region that loses its last agent is absent from its last heartbeat on, and raises the alarm', async () => {
     const agents = await begin([liveMonitor(1)], []);
     expect(agents).toEqual([]);
     const silence = keepBeating(new TestAgent(rig.bus, FRA));
@@ -349,7 +348,7 @@ describe('silence', () => {
 });
 
 describe('changes of the declaration', () => {
-  test('a deactivated monitor is not offered any more', async () => {
+  test('jobs of a deactivated monitor are not offered any more', async () => {
     const [agent] = await begin([liveMonitor(1)]);
     if (agent) agent.takes = false;
     await rig.clock.advanceSettling(300);
@@ -414,7 +413,7 @@ describe('changes of the declaration', () => {
       expect(rig.sink.skips).toEqual([]);
     });
 
-    test('twice within a millisecond, also with a pause between, never repeat a slot', async () => {
+    test('with a deactivation and an activation in the same millisecond never repeat a slot', async () => {
       await begin([liveMonitor(1, HOURLY)]);
       await rig.clock.advanceSettling(1_000);
       const at = rig.clock.wall();
@@ -443,7 +442,7 @@ describe('changes of the declaration', () => {
     });
   });
 
-  test('a removed region is not offered any more, the others go on', async () => {
+  test('a removed region is not offered jobs any more, and the others go on', async () => {
     const [fra, par] = await begin([liveMonitor(1, { regions: [FRA, PAR] })], [FRA, PAR]);
     if (par) par.takes = false;
     await rig.clock.advanceSettling(200);
@@ -724,7 +723,7 @@ describe('the start', () => {
     }
   });
 
-  test('slots of two clocks that were ahead, of which the second ended earlier, are not repeated', async () => {
+  test('slots of a start after a clock that was ahead are not repeated when the clock is set back before the next start', async () => {
     const ahead = gridSlotFrom(NOW + 3_600_000, 30_000, phaseOf(1, 30_000));
     const slots: number[][] = [];
     // The first start finds the right clock. The second start finds a clock that was
@@ -775,7 +774,7 @@ describe('the load', () => {
     expect(new Set(rig.sink.opens.map(({ slot }) => slot)).size).toBeGreaterThan(990);
   });
 
-  test('if agents have no room, every second slot is left out, and the evaluation gets to know it', async () => {
+  test('if agents have no room, every second slot is left out, and the evaluation gets these slots', async () => {
     const [agent] = await begin([liveMonitor(1)]);
     report(agent as TestAgent);
     if (agent) agent.load = { begun: 100, late: 50, behind: 50 };

@@ -114,7 +114,7 @@ test('without a connection the start does not wait for one', async () => {
   expect(await readers.isGapless(FRA)).toBe(false);
 });
 
-test('no more heartbeats of a region are read in 2 s than NATS keeps, and others are read meanwhile', async () => {
+test('no more heartbeats of a region are read in 2 s than NATS keeps, and other regions are read meanwhile', async () => {
   await readers.open();
   for (let agent = 1; agent < MAX_KEPT_HEARTBEATS; agent += 1) beat(FRA, `agent-${agent}`);
   await clock.advanceSettling(0);

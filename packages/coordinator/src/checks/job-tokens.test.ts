@@ -21,7 +21,7 @@ function definedToken(monitor: number, asked: Region, slot: number): string {
   return output.slice(22 * (index % 8), 22 * (index % 8) + 22);
 }
 
-test('the tokens of eight regions are one SHAKE256 of monitor and slot, whatever was computed before', () => {
+test('the tokens of eight regions are parts of one SHAKE256 of monitor and slot, whatever was computed before', () => {
   fc.assert(
     fc.property(id, instant, region, (monitor, slot, asked) => {
       expect(tokens.tokenOf(monitor, asked, slot)).toBe(definedToken(monitor, asked, slot));
@@ -40,7 +40,7 @@ test('all regions of a slot have different tokens', () => {
   expect(new Set(REGIONS.map((each) => tokens.tokenOf(7, each, 1_000))).size).toBe(REGIONS.length);
 });
 
-test('it is valid for its own job only', () => {
+test('a token is valid for its own job only', () => {
   const token = tokens.tokenOf(7, 'hosta-fra', 1_000);
   expect(tokens.isValid(token, 7, 'hosta-fra', 1_000)).toBe(true);
   expect(tokens.isValid(token, 8, 'hosta-fra', 1_000)).toBe(false);
@@ -82,7 +82,7 @@ test.each([
   'x'.repeat(64),
   'ü'.repeat(22),
   '\u{1f600}'.repeat(11),
-])('no token: %j', (text) => {
+])('%j is no valid token', (text) => {
   expect(tokens.isValid(text, 7, 'hosta-fra', 1_000)).toBe(false);
 });
 

@@ -291,7 +291,7 @@ test('a muted monitor sends nothing; the end of the mute announces the status th
   expect(told()).toEqual(['error']);
 });
 
-test('an incident that begins and ends in a mute sends nothing, and one that is told before it recovers at its end', async () => {
+test('an incident within a mute sends nothing; the recovery of an earlier one is announced when the mute ends', async () => {
   await it.mute(1, now() + 2 * PERIOD);
   await period('failed');
   await period('passed');

@@ -101,7 +101,7 @@ test('slots that a clock recorded ahead are believed up to the present', async (
   expect(newest.get(6)).toBe(slotOf(6, 190) + 7);
   expect(newest.get(1)).toBeUndefined();
   for (const slot of newest.values()) expect(slot).toBeLessThanOrEqual(now);
-  // When the slots that were ahead are past, they count like other slots.
+  // Slots that are a minute ahead at most count like other slots.
   const later = await loadNewestSlots(store, monitors, until - 60_000);
   expect(later.ahead).toBeNull();
   expect(later.newest.get(2)).toBe(until);

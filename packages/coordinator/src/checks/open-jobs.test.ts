@@ -130,7 +130,7 @@ describe('a check runs', () => {
     expect(jobs.isRunning(1, FRA, 1)).toBe(false);
   });
 
-  test('as long as results are unread and it cannot be known, but it delays no later slot', () => {
+  test('but delays no later slot while the recording is behind, because its end may not be known yet', () => {
     ask();
     isBehind = true;
     expect(jobs.isRunning(1, FRA, 1)).toBe(false);
@@ -140,7 +140,7 @@ describe('a check runs', () => {
     expect(sink.abstentions).toEqual([]);
   });
 
-  test('no longer when nothing waits for it', () => {
+  test('no longer after its job was withdrawn', () => {
     ask();
     jobs.withdrawJob(1, FRA);
     expect(jobs.isRunning(1, FRA, 1)).toBe(false);
@@ -156,7 +156,7 @@ test('a region that has reported the slot before it was asked is not asked', () 
   expect([publish(0), publish(0, PAR)].map(({ length }) => length)).toEqual([0, 1]);
 });
 
-test('a job waits for its time, and for the connection as long as its check may begin', () => {
+test('a job waits for the connection as long as its check may begin', () => {
   jobs.openJob(MONITOR, SLOT, FRA, 400, 0);
   const taken = jobs.takeQueuedJobs(FRA, 0);
   expect(taken).toHaveLength(1);
@@ -165,7 +165,7 @@ test('a job waits for its time, and for the connection as long as its check may 
   expect(sink.abstentions).toEqual([{ id: 1, slot: SLOT, region: FRA, reason: 'no-agent' }]);
 });
 
-test('a job that cannot be published abstains', () => {
+test('the region of a job that cannot be published abstains', () => {
   jobs.openJob(MONITOR, SLOT, FRA, 0, 0);
   for (const job of jobs.takeQueuedJobs(FRA, 0)) jobs.giveUpUnpublishable(job);
   expect(sink.abstentions).toMatchObject([{ reason: 'internal-error' }]);

@@ -5,8 +5,8 @@ import { ReadingLag, ReadingWorth } from './reading-progress.ts';
 const HOUR = 3_600_000;
 
 /**
- * The lag of a server whose clock is `aheadMs` ahead of this machine's clock, when
- * the usual age of its messages is known.
+ * The measurement of the lag under a server whose clock is `aheadMs` ahead of this machine's clock. The usual
+ * age of its messages is known.
  */
 function lag(aheadMs = 0) {
   const clock = new FakeClock();
@@ -69,14 +69,14 @@ test.each([
   expect(worth.isWorthIt(0)).toBe(isWorthIt);
 });
 
-test('messages that wait to be recorded are no reason yet', () => {
+test('results that wait to be recorded do not count against their stream', () => {
   const worth = new ReadingWorth();
   worth.countRead(512, KIBIBYTE);
   expect(worth.isWorthIt(512)).toBe(true);
   expect(worth.isWorthIt(0)).toBe(false);
 });
 
-test('a region with plausible times again is believed again', () => {
+test('a stream that brings new results again is worth reading again', () => {
   const worth = new ReadingWorth();
   for (let message = 0; message < 1_000; message += 1) worth.countRead(0, 256 * KIBIBYTE);
   expect(worth.isWorthIt(0)).toBe(false);

@@ -114,7 +114,7 @@ test('an alert and the history show what each region said last, with the slot th
   expect(votes.toSorted(byRegion)).toMatchObject(said.toSorted(byRegion));
 });
 
-test('a failing commit is tried again, and neither memory nor the database has seen the failed one', async () => {
+test('a failed commit is tried again, and leaves nothing in memory or in the database', async () => {
   await inStatus('passed');
   it.commitFailure = new StoreError('store-full', 'in the middle of the transaction');
   const slot = it.clock.wall();
@@ -133,7 +133,7 @@ test('a failing commit is tried again, and neither memory nor the database has s
   expect((await it.results()).filter((result) => result.slot === slot)).toHaveLength(3);
 });
 
-test('a listener that fails after a commit makes nothing be recorded or announced a second time', async () => {
+test('after a listener fails, nothing is recorded or announced a second time', async () => {
   await inStatus('passed');
   it.recorder.onTransition(() => {
     throw new TypeError('a defect');
@@ -201,7 +201,7 @@ test('in a region without a vote, a pass waits for others, and a failure does no
   expect(it.recorder.counts.results).toBe(2);
 });
 
-test('events of dispatch are bounded while the database accepts no writes: deadlines decide the other slots', async () => {
+test('the number of waiting events of dispatch is bounded while the database accepts no writes', async () => {
   await it.recorder.flushed();
   it.commitFailure = new StoreError('store-full', 'no space');
   const monitor = liveMonitor(1);
@@ -224,7 +224,7 @@ describe('after a restart', () => {
     expect(new Set(it.enqueued.map(({ alert }) => alert.incident)).size).toBe(1);
   });
 
-  test('an undecided slot is put together again and waits for the region that is still at work', async () => {
+  test('an undecided slot is open again, and waits for regions that are still at work', async () => {
     await inStatus('passed');
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
@@ -238,7 +238,7 @@ describe('after a restart', () => {
   });
 });
 
-test('dispatch ignores the duration of a failure, because its agent may have held the report back', async () => {
+test('dispatch gets no duration of a failure, because the agent may have held the report back', async () => {
   const attempts = [{ outcome: 'passed', started_ms: 300, latency: 20 }] as const;
   await it.report(1, it.clock.wall(), A, { outcome: 'passed', attempts: [...attempts] });
   await it.report(1, it.clock.wall(), B, 'failed');
@@ -249,11 +249,11 @@ test('dispatch ignores the duration of a failure, because its agent may have hel
   ]);
 });
 
-describe('a result that is recorded is not new', () => {
+describe('a second result of a region about a slot is not new', () => {
   test.each([
-    ['was reported before the region was removed', true],
-    ['was reported while the region was removed', false],
-  ])('if the region is declared again, and it %s', async (_name, isBefore) => {
+    ['came before the region was removed', true],
+    ['came while the region was removed', false],
+  ])('if the region is declared again, and the first result %s', async (_name, isBefore) => {
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
     if (isBefore) await it.report(1, slot, C, 'passed');
@@ -275,7 +275,7 @@ describe('a result that is recorded is not new', () => {
     expect(it.status(1)).toBe('unknown');
   });
 
-  test('if another one comes right after dispatch has given the region up', async () => {
+  test('if it comes right after dispatch has given the region up', async () => {
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
     await it.report(1, slot, C, 'passed');

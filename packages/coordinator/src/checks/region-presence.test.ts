@@ -113,7 +113,7 @@ test('regions that are declared or were present before count as absent; others d
   ]);
 });
 
-test('a region that never had an agent is missed only while monitors declare it; one that had is missed on', async () => {
+test('a region that never had an agent is absent only while monitors declare it; one that had an agent stays absent', async () => {
   const before = await loaded();
   before.regionCame(PAR);
   before.judgeAbsences((region) => region === FRA);
@@ -178,7 +178,7 @@ test('a failed save is repeated later', async () => {
   expect(await absences()).toMatchObject([{ region: FRA, ended_at: null }]);
 });
 
-// A plan of SQLite.
+// The test reads a query plan of SQLite.
 test.skipIf(IS_POSTGRES)('absences that last are looked up without those that ended', async () => {
   const plan = await store.transaction((tx) =>
     tx.query<{ detail: string }>(

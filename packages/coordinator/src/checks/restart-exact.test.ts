@@ -31,7 +31,7 @@ async function period(outcome: Outcome): Promise<number> {
   return slot;
 }
 
-/** The parts of the state on which later verdicts depend. */
+/** Parts of the state on which later verdicts depend. */
 function known() {
   const { status, decidedSlot, floorSlot, entered, votes, open } = it.states.get(1) ?? {};
   const reports = open?.map(({ slot, reports }) => [
@@ -73,7 +73,7 @@ describe('a restart knows what was known before:', () => {
       },
     },
     {
-      title: 'a failure after a pass that had aged',
+      title: 'a failure after a pass whose vote had expired',
       story: async () => {
         for (let round = 0; round < 4; round += 1) {
           await it.slot(1, { [A]: 'passed', [B]: 'passed' });
@@ -83,14 +83,14 @@ describe('a restart knows what was known before:', () => {
       },
     },
     {
-      title: 'a failure after a pass that has aged since',
+      title: 'a failure whose vote has expired, as the votes of the other regions have',
       story: async () => {
         await it.slot(1, { [A]: 'passed', [B]: 'passed', [C]: 'failed' });
         await it.pass(10 * PERIOD);
       },
     },
     {
-      title: 'a slot that is open behind one that was decided without a result',
+      title: 'an open slot that is older than a decided one',
       story: async () => {
         const slot = opened();
         await it.report(1, slot, A, 'failed');
@@ -147,7 +147,7 @@ describe('an expired vote stays expired under a longer period', () => {
 });
 
 describe('late reports and runs of failures', () => {
-  test('a majority that failed about one slot is announced although one of them has failed in a newer slot since', async () => {
+  test('failures of a majority about one slot make an error although one of the regions has failed in a newer slot too', async () => {
     const slot = opened();
     await it.report(1, slot, A, 'failed');
     await it.pass(PERIOD / 2);

@@ -57,7 +57,7 @@ describe('a status whose votes a start sets aside', () => {
     expect((await incidents()).map(({ closed_at }) => closed_at !== null)).toEqual([isOver]);
   });
 
-  test('stays unchanged if results are read in the same batch', async () => {
+  test('recovers once if the first results are recorded in the same batch as the end of the start', async () => {
     const slot = it.clock.wall();
     it.recorder.endResumption();
     for (const region of THREE)
@@ -68,7 +68,7 @@ describe('a status whose votes a start sets aside', () => {
     expect((await incidents()).map(({ closed_at }) => closed_at !== null)).toEqual([true]);
   });
 
-  test.each([1, 2])('began no later than it ends, after %i starts', async (starts) => {
+  test.each([1, 2])('has an incident that begins no later than it ends, after %i starts', async (starts) => {
     for (let start = 1; start < starts; start += 1) {
       it.recorder.endResumption();
       await it.recorder.flushed();

@@ -13,8 +13,7 @@ beforeEach(async () => {
 afterEach(() => it.dispose());
 
 /**
- * The newest outcome of each region, with its slot. The outcome is the region's
- * vote, or will become the vote.
+ * The newest outcome of each region with its slot, from the region's vote or from a report of an open slot.
  */
 function known(): Record<string, [string, number]> {
   const state = it.states.get(1);
@@ -86,7 +85,7 @@ test('a first slot, on no grid, is found again, and so are the slots on the grid
   expect(known()).toEqual({ [A]: ['failed', second], [B]: ['failed', second], [C]: ['passed', first] });
 });
 
-test('decisions since the state was written are found, each region at its newest', async () => {
+test('after a restart each region has its newest vote, even if it did not report the newest slot', async () => {
   await it.declare(liveMonitor(1));
   it.recorder.endResumption();
   const slots: number[] = [];

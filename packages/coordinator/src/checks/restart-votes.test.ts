@@ -90,7 +90,7 @@ test('results that were recorded long ago are not new when they come again', asy
 });
 
 test.each([
-  { title: 'the reason that stands', outcomes: ['failed', 'failed'] as const },
+  { title: 'a reason that lasts', outcomes: ['failed', 'failed'] as const },
   { title: 'reasons that alternate', outcomes: ['failed', 'passed'] as const },
 ])('intervals continue after a start: $title', async ({ outcomes }) => {
   const rounds = async () => {
@@ -142,7 +142,7 @@ test('a change that is applied before a start has resumed does not concern slots
   expect(it.status(1)).toBe('active');
 });
 
-test('a change of the probed attributes since a start concerns no earlier slot, not even one that lies ahead', async () => {
+test('after a change of the probed attributes before the first slot of a start, no earlier slot counts, not even one ahead of the clock', async () => {
   await it.declare(liveMonitor(2));
   await period('passed');
   await it.restart();
@@ -151,8 +151,8 @@ test('a change of the probed attributes since a start concerns no earlier slot, 
   await it.declare(liveMonitor(2, { name: 'Another name' }));
   await it.declare(liveMonitor(3));
   expect([1, 2, 3].map((id) => it.recorder.floorSlot(id))).toEqual([Number.POSITIVE_INFINITY, 0, 0]);
-  // From now on this process dispatches slots itself. With each change it notes
-  // which slots are about the present attributes.
+  // From now on this process has opened a slot itself. So it knows up to which slot the earlier attributes
+  // were probed.
   const given = it.clock.wall();
   it.recorder.opened(liveMonitor(1, { version: 2 }), given, THREE);
   await it.declare(liveMonitor(1, { version: 3 }));

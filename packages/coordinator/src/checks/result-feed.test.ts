@@ -33,7 +33,7 @@ test('listeners get each result with its monitor and region, and whether it is n
   expect(heard[0]?.result).toMatchObject({ slot, outcome: 'passed' });
 });
 
-test('a listener is called after the commit and in a turn of its own; one that throws disturbs nobody', async () => {
+test('a listener is called after all steps that follow the commit; one that throws does not disturb another', async () => {
   const heard: string[] = [];
   it.recorder.feed.onResults(() => {
     throw new Error('a defect of the listener');
@@ -42,7 +42,7 @@ test('a listener is called after the commit and in a turn of its own; one that t
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, [A]);
   const heardAtChange: string[][] = [];
-  // Changes are reported after the results.
+  // Listeners of changes are called after the results were handed to the feed.
   it.recorder.onTransition(() => heardAtChange.push([...heard]));
   await it.report(1, slot, A, 'passed');
   await settle();

@@ -90,7 +90,7 @@ describe('regions that join', () => {
     });
   });
 
-  test('are still asked after a restart', async () => {
+  test('stay in the electorate after a restart', async () => {
     for (const region of [B, C, D]) it.presence.had.add(region);
     await it.slot(2, votes([A, B, C, D]));
     await it.recorder.stop();
@@ -110,7 +110,7 @@ describe('slots in a row', () => {
     await it.pass(PERIOD);
   });
 
-  test('have no slot for which only regions have joined, because nobody has reported about it', async () => {
+  test('do not include a slot that regions have joined and not reported yet', async () => {
     await it.slot(3, all('failed'));
     await it.pass(PERIOD);
     const more = { ...rows, regions: [A, B, C, D] };
@@ -311,7 +311,7 @@ describe('slots', () => {
     expect(it.alerts()).toEqual(['error', 'error']);
   });
 
-  test('a not_run that is offered again leaves its region open; one that is not is its answer', async () => {
+  test('a slot waits for a region whose not_run is offered again, and not for a region that abstains', async () => {
     await period('passed');
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
@@ -749,7 +749,7 @@ describe('restarts', () => {
   });
 });
 
-test('an entry that itself cannot be recorded is set aside, and the others are recorded', async () => {
+test('a result that itself cannot be recorded is set aside, and the others are recorded', async () => {
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, THREE);
   const message = it.message(1, slot, A, { outcome: 'passed' });

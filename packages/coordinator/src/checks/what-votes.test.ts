@@ -73,7 +73,7 @@ describe('a monitor whose slots are left out under overload', () => {
     }
   }
 
-  test('keeps its status between the slots that run, and becomes unknown three periods after the last one that did not', async () => {
+  test('keeps its status between the slots that run, and becomes unknown three periods after the last slot that was left out', async () => {
     await it.slot(1, all('passed'));
     await leaveOut(15, THREE);
     expect(it.status(1)).toBe('active');
@@ -86,7 +86,7 @@ describe('a monitor whose slots are left out under overload', () => {
     expect(it.status(1)).toBe('unknown');
   });
 
-  test('waits for no region in which a slot is left out, whose vote stays', async () => {
+  test('does not wait for a region in which a slot is left out, and keeps its vote', async () => {
     await it.slot(1, all('passed'));
     await leaveOut(2, [C]);
     await it.pass(PERIOD);
@@ -107,7 +107,7 @@ describe('a monitor whose slots are left out under overload', () => {
   });
 });
 
-test('slots are cast in the order in which they were decided', async () => {
+test('a pass about an older slot that is decided later shortens a run of failures, also after a restart', async () => {
   await it.slot(1, all('passed'));
   await it.pass(PERIOD);
   const slow = it.clock.wall();
@@ -177,7 +177,7 @@ describe('after a start that opened a slot again, deadlines decide later ones', 
     expect(open()).toEqual([]);
   });
 
-  test('and dispatch opens no decided slot', async () => {
+  test('and a slot that was decided before is not opened', async () => {
     const slot = await it.slot(1, all('passed'));
     await restart();
     it.recorder.opened(liveMonitor(1), slot, [C]);
