@@ -28,8 +28,8 @@ export class BelievedClock {
   /**
    * Loads the believed time. Call it before anything is recorded.
    *
-   * @param newestSlot the newest slot of all recorded results, epoch ms, for the first believed time if none
-   *   is stored yet; null: there are no results
+   * @param newestSlot the newest recorded slot that is believed, epoch ms, for the first believed time if
+   *   none is stored yet; null: there is no such slot
    */
   static async load(
     parts: { store: Store; clock: Clock; log: Logger },

@@ -28,10 +28,10 @@ export type Latencies = Latency & {
   readonly buckets: readonly (Latency & { readonly at: number })[];
 };
 
-/** A range of latencies that ends at the end of the roll-ups. The end moves once an hour. */
+/** A range of latencies that ends at the end of the usable roll-ups. The end moves once an hour. */
 export type LatencySpan = {
   readonly range: LatencyRange;
-  /** Start of the first hour that is not rolled up, epoch ms. */
+  /** End of the usable roll-ups of hours, epoch ms ({@link rolledUpUntil}). */
   readonly until: number;
 };
 

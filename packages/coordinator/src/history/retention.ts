@@ -27,7 +27,7 @@ const SWEEP_EVERY_MS = 3_600_000;
 const FIRST_SWEEP_AFTER_MS = 60_000;
 /** Pause between chunks, ms. It leaves four fifths of the writing thread to recording. */
 const PAUSE_MS = 40;
-/** Retention of the addresses of visitors who never confirmed a subscription, ms. */
+/** Retention of the addresses of visitors who are not subscribers, ms, from their last request. */
 const UNCONFIRMED_MS = 7 * DAY_MS;
 /**
  * Retention of changes of status, incidents, absences and the audit
@@ -35,7 +35,7 @@ const UNCONFIRMED_MS = 7 * DAY_MS;
  */
 const HISTORY_MS = 400 * DAY_MS;
 
-/** Number of rows that a sweep has deleted, by kind of row. */
+/** Number of rows that a sweep has deleted, by kind of row. Rows of other kinds are not counted. */
 export type Swept = {
   results: number;
   deliveries: number;
@@ -49,7 +49,7 @@ export type Swept = {
  * Deletes data past its retention in small chunks, data of deleted monitors included. Results, finished
  * deliveries, and changes of a status's reason are kept for the number of days that is set. Changes of
  * status, closed incidents, ended absences of regions, and lines of the audit trail are kept for 400 days.
- * Addresses of visitors of status pages who did not become subscribers are kept for 7 days.
+ * Addresses of visitors of status pages who are not subscribers are kept for 7 days after their last request.
  */
 export class Retention {
   readonly #store: Store;
@@ -193,7 +193,10 @@ export class Retention {
     return deleted;
   }
 
-  /** Calls `chunk`, with pauses, until it deletes nothing. Returns the number of deleted rows. */
+  /**
+   * Calls `chunk`, with pauses, until it deletes nothing or the sweep is stopped. Returns the number of
+   * deleted rows.
+   */
   async #repeat(chunk: () => Promise<number>): Promise<number> {
     let deleted = 0;
     while (!this.#stopping.signal.aborted) {

@@ -53,7 +53,8 @@ type PartWidth = { ms: number };
 export const firstWidth = (): PartWidth => ({ ms: FIRST_WIDTH_MS });
 
 /**
- * Rolls up the next part of the oldest hour that is not completely rolled up.
+ * Rolls up the next part of the oldest hour that is not completely rolled up. Hours without results are
+ * skipped together.
  *
  * @param closedUntil start of the first hour that must not be rolled up yet, epoch ms. A result for an
  *   earlier hour that is recorded later gets a mark for repair
@@ -98,8 +99,12 @@ function adapt(width: PartWidth, rows: readonly Counts[]): void {
   width.ms = Math.min(Math.max(1, Math.floor(next)), FINEST_PERIOD_MS);
 }
 
-/** Retention of the rows of hours, ms, counted back from the day that is rolled up next. */
+/**
+ * Retention of the rows of hours, ms, counted back from the day that is being rolled up, or from the believed
+ * day if that is earlier.
+ */
 export const KEPT_HOURS_MS = 14 * DAY_MS;
+/** Retention of the rows of days, ms, counted back as that of hours. */
 const KEPT_DAYS_MS = 400 * DAY_MS;
 /** Maximum number of monitors in one transaction. Recording waits about 5 ms for the transaction. */
 const MONITORS = 20;
@@ -174,8 +179,9 @@ type SpanRepair = TimeSpan & { monitorId: number; repairs: Repair[] };
 type Found = { readonly span: SpanRepair; readonly rows: HourRow[]; readonly times: StatusTimes };
 
 /**
- * The time in each status on the day. A repair reads these times again, because a change of status may
- * be dated back to a day that is rolled up: to the first of the slots in a row that made the change.
+ * The time in each status on the day. A repair reads these times again, because a change of status may be
+ * dated back to a day that is rolled up: to the expiry of votes, or to the first of the slots in a row that
+ * made the change.
  */
 async function timesOfDay(store: Store, monitorId: number, day: number): Promise<StatusTimes> {
   const span = { from: day, until: day + DAY_MS };

@@ -9,8 +9,8 @@ import { closedUntil, readProgress } from './progress.ts';
 import { firstWidth, repairHours, rollUpDay, rollUpHour } from './rollup-steps.ts';
 
 /**
- * How far changes of status may be dated back after a start, and after a jump of the slots' clock, ms.
- * Roll-ups pause for this time.
+ * Time after a start, and after a jump of the slots' clock, in which changes of status are often dated back,
+ * ms. Roll-ups pause for this time, because a change in an hour that is rolled up needs a repair.
  */
 export const DATED_BACK_MS = 2 * 60_000;
 /**
@@ -35,9 +35,9 @@ export type RollupParts = {
   /** The clock for ages, epoch ms; see `believed-clock.ts`. */
   believedNow: () => number;
   /**
-   * False while old results are being read, because each old result would need a repair. Also
-   * false for {@link DATED_BACK_MS} after a jump of the clock. The first call may return false
-   * before the streams were inspected; see `ReadingProgress`.
+   * False while old results are being read, because each old result would need a repair. Also false for
+   * {@link DATED_BACK_MS} after a jump of the slots' clock. The first call may return false before the
+   * streams were inspected; see `ReadingProgress`.
    */
   isCaughtUp: () => boolean;
   log: Logger;
@@ -48,8 +48,9 @@ export type RollupParts = {
  * day. The work is done in small steps, while results are being recorded.
  *
  * Every result counts once. The progress is written in the same transaction as the rows. A late result, whose
- * hour is before {@link claimedUntil}, is recorded in one transaction with a mark for repair, and its hour is
- * rolled up again. So no result is lost if the process is killed.
+ * slot is before {@link Rollups.claimedUntil}, is recorded in one transaction with a mark for repair, and its
+ * hour is rolled up again. So no result is lost if the process is killed. Only a result that comes when other
+ * results of its time are deleted already is not counted.
  */
 export class Rollups {
   readonly #parts: RollupParts;
@@ -85,8 +86,9 @@ export class Rollups {
   }
 
   /**
-   * The recorder stores a mark for repair with each result whose slot is before this instant (epoch ms). Read
-   * the instant inside the transaction, or in the turn of the event loop that queues the transaction.
+   * The recorder stores a mark for repair with each result whose slot is before this instant (epoch ms), and
+   * with each change of status that is dated before it. Read the instant inside the transaction, or in the
+   * turn of the event loop that queues the transaction.
    */
   get claimedUntil(): number {
     return this.#claimedUntil;

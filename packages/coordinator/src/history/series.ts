@@ -54,8 +54,9 @@ type Reading = {
 };
 
 /**
- * Reads the results of a monitor in a range as a series for charts, up to its newest result. Results of the
- * last hours are read one by one. Earlier results come from roll-ups when a bucket is an hour or longer.
+ * Reads the results of a monitor in a range as a series for charts, up to `now`. When a bucket is an hour or
+ * longer, results come from roll-ups as far as these reach. All other results are summed up from their own
+ * rows.
  *
  * @param asked.region   null: all regions together
  * @param asked.periodMs the monitor's present period, ms
@@ -119,7 +120,8 @@ async function addRolledUp(reading: Reading, now: number): Promise<number> {
 }
 
 /**
- * Adds results that are not rolled up. They are read in pieces, so that other reads get turns in between.
+ * Adds results from their own rows, and not from roll-ups. They are read in pieces, so that other reads get
+ * turns in between.
  */
 async function addRecent(reading: Reading, { from, until }: TimeSpan): Promise<void> {
   const { store, monitorId, buckets } = reading;
@@ -184,7 +186,8 @@ export async function readPhases(
   const slotCount = (now - from) / periodMs;
   const regionCount = region === null ? Math.max(1, asked.regionCount) : 1;
   const every = Math.max(1, Math.ceil((slotCount * regionCount) / MOST_RESULTS));
-  // Slots off the grid are left out. Only first slots are off the grid, and they are too few to matter.
+  // Slots off the grid of the present period are left out: first slots, slots of an earlier period, and slots
+  // of a start that shifted the grids.
   const all = candidateSlots(monitorId, periodMs, { from, until: now }, []);
   const slots = [...sampledSlots(all, every)];
   const sums = await phasesOfSlots(store, slots, { monitorId, region, buckets });

@@ -82,10 +82,8 @@ export async function statusTimes(
 }
 
 /**
- * How long each monitor had each status in each bucket, from
- * the changes of status. All monitors are read together.
- *
- * @param buckets no days: {@link dailyTimes} reads the times of days from roll-ups
+ * How long each monitor had each status in each bucket, from the changes of status. All monitors are read
+ * together. For buckets of days, {@link dailyTimes} reads less, because it uses roll-ups.
  */
 export async function hourlyTimes(
   store: Pick<Store, 'read'>,

@@ -28,8 +28,8 @@ export type Summary = {
 };
 
 /**
- * Reads the results and statuses of a monitor in a range, up to its newest result. Results are read from
- * roll-ups as far as these reach. Later results are read one by one.
+ * Reads the results and statuses of a monitor in a range, up to `now`. Results are read from roll-ups as far
+ * as these reach. Later results are summed up from their own rows.
  *
  * @param now the slots' clock, epoch ms
  */

@@ -60,10 +60,10 @@ export type Comparison = {
 };
 
 /**
- * Replays the stored results of a monitor with other settings, and compares the outcome with what
- * happened. The replay begins before the requested time, by the longest time for which a vote
- * counts, because votes are not stored. The status, the incident, and the last alert to each
- * channel at the beginning of the replay are read from the store.
+ * Replays the stored results of a monitor with other settings, and compares the outcome with what happened.
+ * The replay begins before the requested time, by the longest time for which earlier results have an effect,
+ * because past votes are not stored. The status, the incident, and the last alert to each channel at the
+ * beginning of the replay are read from the store.
  *
  * @returns null: no results are stored for the requested time, or too few for a comparison
  */
@@ -216,8 +216,8 @@ function fewer(declared: readonly Region[] | null, regions: readonly Region[]): 
 }
 
 /**
- * Returns the result after at most `most` attempts. All attempts before the last one
- * have failed, so a check with fewer attempts has failed.
+ * Returns the result after at most `most` attempts. All attempts before the last one have failed or were not
+ * run. A check that would have ended with one of them counts as failed.
  */
 function withAttempts(row: RecordedRow, most: number): RecordedRow {
   const last = row.attempts[most - 1];

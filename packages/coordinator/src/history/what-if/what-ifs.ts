@@ -5,7 +5,7 @@ import type { DatabaseUrl } from '../../store/database-url.ts';
 import type { LiveMonitor } from '../../verdict/monitor.ts';
 import type { Comparison, WhatIf } from './compare.ts';
 
-/** Data for the thread of a replay, without secrets of the monitor. */
+/** Data for the thread of a replay, without the members of the monitor that are secrets. */
 export type WhatIfRequest = Omit<WhatIf, 'present'> & {
   /** A `DatabaseUrl` in clear, because a `Secret` cannot be passed to a thread. */
   readonly database: string;
