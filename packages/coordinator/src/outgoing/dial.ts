@@ -71,7 +71,7 @@ function connectTo(dialled: Dialled, done: (error: Error | null, socket: Socket 
   const failed = (error: Error) => done(error, null);
   socket.once('error', failed);
   socket.once('connect', () => {
-    // From here on, whoever uses the socket listens for its errors. The empty listener prevents a crash if an
+    // From here on, the user of the socket listens for its errors. The empty listener prevents a crash if an
     // error comes before that.
     socket.off('error', failed).on('error', () => {});
     done(null, socket);
@@ -156,7 +156,7 @@ function connectBy(
   };
   socket.once('error', unreachable);
   socket.once('connect', () => {
-    // From here on, whoever uses the socket listens for its errors. The empty listener prevents a crash if an
+    // From here on, the user of the socket listens for its errors. The empty listener prevents a crash if an
     // error comes before that.
     socket.off('error', unreachable).on('error', () => {});
     openTunnel(socket, proxy, target, (end) => {

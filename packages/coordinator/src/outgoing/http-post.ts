@@ -21,7 +21,7 @@ export type PostRequest = {
   /** HTTP method; the default is POST. */
   readonly method?: 'GET' | 'POST' | 'PUT';
   readonly url: string;
-  /** Names and values, already merged by {@link mergeHeaders}. */
+  /** Names and values. Headers that users configure have gone through {@link mergeHeaders}. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** The body of the request; left out: the request has no body. */
   readonly body?: string | Uint8Array;
@@ -97,7 +97,7 @@ export type HttpPostParts = {
 
 /**
  * Creates a function that opens a new connection for each request. Alerts are rare, and if a connection were
- * kept and the receiver had closed it, the first attempt of an alert would fail. TLS sessions are resumed.
+ * kept and the receiver had closed it, the first attempt of an alert would fail. TLS sessions may be resumed.
  */
 export function createHttpPost({
   clock,

@@ -16,8 +16,8 @@ export const resolveAsSystem: Resolve = (hostname) =>
 
 /**
  * Maximum number of lookups of suspects at once. A suspect is a name whose last query
- * failed, or whose name servers do not answer. libuv runs at most 2 lookups of a process
- * at once, on half of its 4 threads, so suspects leave one of the two for other names.
+ * failed, or whose name servers do not answer. By default, libuv runs at most 2 lookups of a
+ * process at once, on half of its 4 threads, so suspects leave one of the two for other names.
  */
 const SUSPECTS_AT_ONCE = 1;
 /**
@@ -56,12 +56,13 @@ export function silentNames(servers?: readonly string[]): IsSilent {
 }
 
 /**
- * Wraps `resolve` so that receivers whose names do not resolve do not delay other
- * receivers. Each name has one query at a time, and only one suspect is looked up at once.
- * The name servers are asked before a lookup, without a thread: when they are silent, a
- * lookup by the system would block its thread for many seconds and could not be cancelled.
+ * Wraps `resolve` so that receivers whose names do not resolve do not delay other receivers. Each name has
+ * one query at a time, and only one suspect is looked up at once. Before a name that is no suspect is looked
+ * up, the name servers are asked about it, without a thread. If they are silent, the name counts as a suspect
+ * for this lookup, because a lookup by the system then blocks its thread for many seconds and cannot be
+ * cancelled.
  *
- * @param isSilent asks the name servers before a lookup; null: they are not asked
+ * @param isSilent asks the name servers; null: they are not asked
  */
 export function fairly(resolve: Resolve, isSilent: IsSilent | null): Resolve {
   const running = new Map<string, Promise<LookupAddress[]>>();
@@ -115,7 +116,7 @@ class Places {
 }
 
 /**
- * Resolves names for all outgoing connections of the coordinator. They share
- * one resolver, because all look-ups share the threads of the process.
+ * Resolves the names of the receivers of HTTP requests, and of mail relays. They share one resolver, because
+ * all lookups share the threads of the process.
  */
 export const resolveFairly = fairly(resolveAsSystem, silentNames());

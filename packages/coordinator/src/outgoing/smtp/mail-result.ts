@@ -25,7 +25,7 @@ export type MailResult =
   | {
       readonly kind: 'refused';
       readonly stage: MailStage;
-      /** Reply code, 400 to 599 (RFC 5321, section 4.2). */
+      /** Reply code, 400 or more. A relay that follows RFC 5321, section 4.2, sends 599 at most. */
       readonly code: number;
       /** Enhanced status code (RFC 3463), such as `5.1.1`; null: the relay gave no such code. */
       readonly enhanced: string | null;

@@ -41,7 +41,10 @@ export type MailParts = {
   readonly ca?: readonly string[];
   /** The name that svc sends to relays in EHLO (`SVC_MAIL_HELO`). */
   readonly helo?: string | undefined;
-  /** Whether this coordinator may send now. It is called before a mail is handed to a connected relay. */
+  /**
+   * Whether this coordinator may send now. It is called when a mail gets its turn for a connection, and again
+   * when a new connection is open.
+   */
   readonly maySend?: () => boolean;
 };
 
@@ -102,7 +105,8 @@ export function createSendMail({
 type Used = { readonly session: SmtpSession; readonly relay: SmtpRelay; mails: number };
 
 /**
- * The connections to the relay. When a mail is sent, its connection goes to the mail that has waited longest.
+ * The connections to the relay, at most {@link CONNECTIONS}. When a mail is sent, its connection goes to the
+ * mail that has waited longest, or its place if the connection cannot be used again.
  */
 class Connections {
   readonly #waiting = new Set<(used: Used | null) => void>();

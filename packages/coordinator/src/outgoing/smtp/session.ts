@@ -29,9 +29,9 @@ const NEVER_LONGER_MS = 20_000;
 type Done<T> = (error: Error | null | undefined, value?: T) => void;
 
 /**
- * One connection to a relay, logged in. {@link open} and {@link send} reject with an error of nodemailer
- * (`code`, `command`, `responseCode`, `response`, `originalCode`), with an error of the socket or the name
- * lookup during the dial, or with `mail-stopped` after {@link destroy}.
+ * One connection to a relay, logged in if the relay has credentials. {@link open} and {@link send} reject
+ * with an error of nodemailer (`code`, `command`, `responseCode`, `response`, `originalCode`), with an error
+ * of the socket or the name lookup during the dial, or with `mail-stopped` after {@link destroy}.
  */
 export class SmtpSession {
   readonly #connection: SMTPConnection;
@@ -143,8 +143,8 @@ export function isGreeting(text: string): boolean {
 
 /**
  * The name in EHLO: the machine's name if it is a domain, otherwise the connection's local address as a
- * literal (RFC 5321, section 4.1.3). Some servers refuse other names, such as a name with an underscore
- * (findings/exim-greeting-with-underscore.sh).
+ * literal (RFC 5321, section 4.1.3), or `[127.0.0.1]` if the address is not known. Some servers refuse other
+ * names, such as a name with an underscore (findings/exim-greeting-with-underscore.sh).
  */
 export function greetingOf(machine: string, address: string | undefined): string {
   if (DOMAIN.test(machine)) return machine;
@@ -181,8 +181,8 @@ function optionsOf({ host, port, tls }: SmtpRelay, { secureContext }: SessionPar
 }
 
 /**
- * Opens the connection. nodemailer itself would resolve the
- * name without the resolver that all connections share.
+ * Opens the connection. nodemailer itself would resolve the name without the resolver that the coordinator's
+ * outgoing requests share (`names.ts`).
  */
 async function dial({ host, port }: SmtpRelay, resolve: Resolve, signal: AbortSignal): Promise<Socket> {
   const lookup: LookupFunction = (name, options, callback) => {
