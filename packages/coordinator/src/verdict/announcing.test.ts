@@ -28,7 +28,7 @@ test.each<{ status: AlertStatus; votes: readonly Vote[]; slot: number }>([
   { status: 'recovered', votes: [vote('passed', 1), vote('degraded', 2), vote('failed', 3)], slot: 1 },
   { status: 'recovered', votes: [vote('degraded', 1), vote('failed', 2)], slot: 1 },
 ])(
-  'the facts of "$status" are those of the newest vote that supports it, not of a newer one that does not: slot $slot',
+  'an alert "$status" describes the newest vote that supports the status, not a newer one: slot $slot',
   ({ status, votes, slot }) => {
     const facts = {
       monitor: MONITOR,

@@ -8,8 +8,8 @@ import { announcement } from './transition.ts';
 /**
  * Announces the monitor's status: queues an alert for each of its channels whose last
  * announced status differs. Queues nothing while the status is `unknown` or announcements
- * about the monitor are held. All alerts about a status come from this function: after a
- * change of status, for a new link, at the end of a hold and after a start.
+ * about the monitor are held. All alerts about a new status come from this function: after
+ * a change of status, for a new link, at the end of a hold and after a start.
  *
  * @param counted the votes that counted for the status
  */
@@ -91,8 +91,8 @@ export function closeOn(
 }
 
 /**
- * Resets the announced status of a removed link. If the channel is linked to the monitor again, the new link
- * must begin from `active`.
+ * Resets the announced status of a removed link in the store. If the channel is linked to the monitor again, the new
+ * link must begin from `active`.
  */
 export function writeUnlinked(frame: Frame, monitorId: number, { notificationId, providerType }: Link): void {
   const none = { announced: 'active', incident: null } as const;
@@ -134,7 +134,7 @@ function updateLinks(links: readonly Link[], change: (link: Link) => Link): read
 }
 
 /**
- * The attributes of a monitor that an alert contains. The latency threshold (`degradedAtMs`) is missing if
+ * The attributes of a monitor that an alert contains. The latency threshold (`degradedAtMs`) may be missing if
  * the monitor was removed.
  */
 export type AlertedMonitor = Pick<LiveMonitor, 'id' | 'name' | 'target' | 'type'> &

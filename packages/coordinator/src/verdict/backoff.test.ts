@@ -35,12 +35,12 @@ describe('nextAttemptAt', () => {
     expect(nextAttemptAt({ attempts: 1, ageMs: 0, now: 0, retryAfterMs, random: 0.5 })).toBe(expected);
   });
 
-  test('a delivery that was never tried in 24 h has one attempt and is then given up', () => {
+  test('a delivery that had its first attempt after 24 h is given up', () => {
     const ageMs = DELIVERY_LIFETIME_MS + 1;
     expect(nextAttemptAt({ attempts: 1, ageMs, now: 0, random: 0.5 })).toBeNull();
   });
 
-  test('always later than now, never past the end of the lifetime, never more than 75 min ahead', () => {
+  test('the next attempt is always later than now, never past the lifetime, and never more than 75 min ahead', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 100 }),

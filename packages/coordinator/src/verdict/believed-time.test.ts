@@ -31,7 +31,7 @@ describe('a step forward', () => {
     });
   });
 
-  test('that is taken back leaves nothing behind', () => {
+  test('that is taken back ends the doubt', () => {
     const doubted = afterHours(sure, 30 * DAY_MS, 100);
     expect(doubted.doubt).not.toBeNull();
     expect(believe(doubted, NOW + 101 * HOUR_MS, HOUR_MS)).toEqual({ at: NOW + 101 * HOUR_MS, doubt: null });
@@ -48,13 +48,13 @@ test('a step back is believed at once', () => {
   expect(believe(sure, NOW - 400 * DAY_MS, HOUR_MS)).toEqual({ at: NOW - 400 * DAY_MS, doubt: null });
 });
 
-test('at first it begins at the newest recorded instant, or at the wall clock if that is behind', () => {
+test('the first believed time is the newest recorded instant, or the wall clock if that is earlier', () => {
   expect(firstBelieved(NOW, NOW - 400 * DAY_MS).at).toBe(NOW - 400 * DAY_MS);
   expect(firstBelieved(NOW, NOW + DAY_MS).at).toBe(NOW);
   expect(firstBelieved(NOW, null).at).toBe(NOW);
 });
 
-test('it is never ahead of the true time by more than the tolerance, whatever the clock does within a day', () => {
+test('the believed time is never ahead of the true time by more than the tolerance, whatever the clock does within a day', () => {
   const step = fc.record({
     /** Time by which the clock is wrong, ms. */
     aheadMs: fc.oneof(

@@ -11,8 +11,13 @@ const between = (from: number, until: number, offGrid: number[] = []) => [
 ];
 
 test.each([
-  { name: 'both ends belong to it', from: grid(1), until: grid(3), slots: [grid(3), grid(2), grid(1)] },
-  { name: 'nothing outside', from: grid(1) + 1, until: grid(3) - 1, slots: [grid(2)] },
+  {
+    name: 'both ends belong to the range',
+    from: grid(1),
+    until: grid(3),
+    slots: [grid(3), grid(2), grid(1)],
+  },
+  { name: 'slots outside the range are left out', from: grid(1) + 1, until: grid(3) - 1, slots: [grid(2)] },
   { name: 'an empty range', from: grid(2), until: grid(1), slots: [] },
   {
     name: 'slots off the grid come in their place',
@@ -22,7 +27,7 @@ test.each([
     slots: [grid(2), grid(2) - 1, grid(1) + 1, grid(1)],
   },
   {
-    name: 'one that lies on the grid comes once',
+    name: 'a slot of the list that lies on the grid comes once',
     from: grid(1),
     until: grid(2),
     offGrid: [grid(2), grid(1)],

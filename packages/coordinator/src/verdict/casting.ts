@@ -12,7 +12,7 @@ import { BELIEVED_AHEAD_MS, freshForMs, type Vote, type VoteOutcome, votableForM
  * and how long their votes count.
  */
 
-/** Makes a vote from a region's result. Its instants are those of a vote that is cast now. */
+/** Makes a vote from a region's result. Its `at` and `expiresAt` are those of a vote that is cast now. */
 export function voteOf(
   frame: Frame,
   monitor: LiveMonitor,
@@ -67,8 +67,8 @@ export function isAhead(frame: Frame, slot: number): boolean {
 }
 
 /**
- * The reports whose slots are young enough to become votes. Their instants become
- * those of votes that are cast now.
+ * The reports whose slots are young enough to become votes. Their `at` and `expiresAt`
+ * become those of votes that are cast now.
  */
 function votable(frame: Frame, monitor: LiveMonitor, reports: readonly Vote[]): readonly Vote[] {
   const { slotNow: at } = frame.instants;

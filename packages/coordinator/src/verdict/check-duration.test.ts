@@ -9,6 +9,6 @@ test.each([
   expect(longestCheckMs(timeoutMs, retry)).toBe(expected);
 });
 
-test('waits stop growing at five seconds', () => {
+test('waits grow up to five seconds and their spread', () => {
   expect(longestCheckMs(1, 10) - longestCheckMs(1, 9)).toBe(6_001);
 });

@@ -1,6 +1,6 @@
 /**
- * The reported durations of a check, ms: start and latency of each attempt, or only `latency` if there was
- * one attempt.
+ * The reported durations of a check, ms: start and latency of each attempt, or only `latency` if no attempts are
+ * reported.
  */
 type Lasting = {
   readonly attempts: readonly { readonly started_ms: number; readonly latency: number }[];
@@ -24,14 +24,15 @@ export function lastedMs({ attempts, latency }: Lasting): number {
   return last === undefined ? (latency ?? 0) : last.started_ms + last.latency;
 }
 
+/** The waits between attempts, as in the agent's `runner.ts`. */
 const FIRST_WAIT_MS = 250;
 const GROWTH = 1.6;
 const MAXIMUM_WAIT_MS = 5_000;
 const JITTER = 0.2;
 
 /**
- * Upper bound on the duration of one check, ms: every attempt lasts for its time-out, and all waits between
- * attempts have their longest length.
+ * Upper bound on the duration of one check, ms: every attempt lasts for its time-out, and every wait between attempts
+ * lasts as long as the agent's longest one or longer (`attemptWaitMs` in the agent's `runner.ts`).
  *
  * @param timeoutMs bound on one attempt, > 0
  * @param retry     number of attempts after the first, >= 0

@@ -6,7 +6,7 @@ const STATUSES = { a: 'active', d: 'degraded', e: 'error' } as const;
 type Letter = keyof typeof STATUSES;
 
 /**
- * The statuses after each slot, and the slot with which each change begins, for slots that say these letters.
+ * The status after each slot, and the slot with which each change begins, for slots with the verdicts of these letters.
  */
 function followed(says: string, confirmAfter: number, recoverAfter: number, from: MonitorStatus = 'active') {
   let verdicts: readonly SlotVerdict[] = [];
@@ -25,25 +25,25 @@ function followed(says: string, confirmAfter: number, recoverAfter: number, from
 
 describe('slots in a row', () => {
   test.each([
-    ['of one slot change the status at once', 'aeda', 1, 1, 'a e d a'],
-    ['confirm an error, which begins with the first', 'aeea', 2, 1, 'a a e1 a'],
-    ['end with a slot that says the status of before', 'aeaee', 2, 1, 'a a a a e3'],
-    ['make a status that all of them say at least', 'edede', 2, 1, 'a d0 d d d'],
-    ['need as many errors for an error', 'ededee', 2, 1, 'a d0 d d d e4'],
-    ['count errors before the status was degraded', 'dee', 2, 1, 'a d0 e1'],
-    ['confirm the way back', 'eaeaa', 1, 2, 'e e e e a3'],
-    ['of degraded and active slots make an error degraded first', 'edaa', 1, 2, 'e e d1 a2'],
-    ['are counted by their own number each way', 'eeeaa', 3, 2, 'a a e0 e a3'],
+    ['change the status at once if one is enough', 'aeda', 1, 1, 'a e d a'],
+    ['confirm an error, which begins with the first of them', 'aeea', 2, 1, 'a a e1 a'],
+    ['end with a slot that has the former status', 'aeaee', 2, 1, 'a a a a e3'],
+    ['make the status the least bad of their verdicts', 'edede', 2, 1, 'a d0 d d d'],
+    ['make an error only if enough of them are errors', 'ededee', 2, 1, 'a d0 d d d e4'],
+    ['include an error from before the status was degraded', 'dee', 2, 1, 'a d0 e1'],
+    ['confirm the recovery', 'eaeaa', 1, 2, 'e e e e a3'],
+    ['of degraded and active verdicts make an error degraded first', 'edaa', 1, 2, 'e e d1 a2'],
+    ['have a number of their own for each direction', 'eeeaa', 3, 2, 'a a e0 e a3'],
   ])('%s', (_name, says, confirmAfter, recoverAfter, expected) => {
     expect(followed(says, confirmAfter, recoverAfter).join(' ')).toBe(expected);
   });
 
-  test('are needed from unknown where an incident begins, and not for active', () => {
+  test('are needed after `unknown` if an incident begins, and not for `active`', () => {
     expect(followed('ee', 2, 2, 'unknown')).toEqual(['u', 'e0']);
     expect(followed('a', 2, 2, 'unknown')).toEqual(['a']);
   });
 
-  test('are needed from unknown where an incident ends, and not for what goes on', () => {
+  test('are needed after `unknown` if an incident ends, and not if it goes on', () => {
     const said = (slot: number, status: SlotVerdict['status']) => ({ slot, status, at: slot });
     const two = { confirmAfter: 2, recoverAfter: 2 };
     expect(confirmedStatus([said(1, 'active')], 'unknown', true, two)).toBeNull();
@@ -54,7 +54,7 @@ describe('slots in a row', () => {
     expect(confirmedStatus([said(1, 'error')], 'unknown', true, two)?.status).toBe('error');
   });
 
-  test('have one verdict for each slot, which a late report replaces', () => {
+  test('have one verdict each, which a late report replaces', () => {
     const before = [
       { slot: 1, status: 'error', at: 10 },
       { slot: 2, status: 'active', at: 20 },

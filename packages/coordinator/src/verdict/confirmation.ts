@@ -19,7 +19,7 @@ export type SlotVerdict = {
   /** Epoch ms. */
   readonly slot: number;
   readonly status: Exclude<MonitorStatus, 'unknown'>;
-  /** When the slot first had this verdict, epoch ms on the slots' clock. */
+  /** Since when the slot has had this verdict, epoch ms on the slots' clock. */
   readonly at: number;
 };
 
@@ -32,8 +32,8 @@ export function isConfirmedAtOnce({ confirmAfter, recoverAfter }: Confirmation):
 }
 
 /**
- * Returns the verdicts with another one added. If the added verdict is not about a
- * newer slot than the newest one in the list, it replaces the verdict of that slot.
+ * Returns the verdicts with another one added. If the added verdict is not about a newer slot than
+ * the newest one in the list, it replaces the newest one, and gets the slot of that one.
  *
  * @param verdicts oldest first
  */
@@ -67,8 +67,8 @@ export type ConfirmedStatus = {
 const RANK = { active: 0, degraded: 1, error: 2 } as const;
 
 /**
- * The status that follows from the verdicts. Null: the status stays, because
- * the newest slot has another verdict, but too few slots in a row do.
+ * The status that follows from the verdicts. Null: the status stays, because the newest slot
+ * has another verdict than the status, but too few slots in a row are worse or better.
  *
  * The status `unknown` counts as `error` if an incident is open, otherwise as `active`.
  * The newest verdict ends `unknown` at once, unless it opens or closes an incident.

@@ -103,7 +103,7 @@ describe('a slot is', () => {
     expect(decisionAt(slot, [], THREE, 100)).toBe('period-over');
   });
 
-  test('decided by as many failures as the quorum says, where the others cannot take them back', () => {
+  test('decided by as many failures as the quorum needs, if other reports cannot raise that number', () => {
     const one = open([A, B, C], [vote(A, 'failed')]);
     expect(decisionAt(one, [], THREE, 0, 'active', 'any')).toBe('outcome-certain');
     expect(decisionAt(one, [], THREE, 0, 'active', 1)).toBe('outcome-certain');
@@ -118,13 +118,13 @@ describe('a slot is', () => {
     expect(decisionAt(slot, old('failed', 'failed', 'failed'), THREE, 0)).toBeNull();
   });
 
-  test('not decided before too few votes become enough', () => {
+  test('not decided while too few regions have a vote', () => {
     expect(decisionAt(open([A, B, C], [vote(A, 'passed')]), [], THREE, 0)).toBeNull();
     const two = open([A, B, C], [vote(A, 'passed'), vote(B, 'passed')]);
     expect(decisionAt(two, [], THREE, 0)).toBe('outcome-certain');
   });
 
-  test('waiting for the whole electorate while its regions are not known', () => {
+  test('waiting for the whole electorate while it is not known which regions were given it', () => {
     const slot = { ...open([A], [vote(A, 'failed')]), isGivenKnown: false };
     expect(decisionAt(slot, [], THREE, 0)).toBeNull();
     expect(decisionAt({ ...slot, isGivenKnown: true }, [], THREE, 0)).toBe('all-answered');
@@ -132,7 +132,7 @@ describe('a slot is', () => {
 });
 
 describe('votes', () => {
-  test('the newest slot of a region stays', () => {
+  test('each region keeps its vote about the newest slot', () => {
     const votes = [vote(A, 'passed', 5), vote(B, 'passed', 1)];
     const news = [vote(A, 'failed', 4), vote(B, 'failed', 4), vote(C, 'failed', 4)];
     expect(cast(votes, news).map(({ region, outcome }) => [region, outcome])).toEqual([
@@ -193,7 +193,7 @@ describe('votes', () => {
   });
 });
 
-test('a slot is certain if its status is the standing one, or an error that could only begin apart', () => {
+test('a slot is certain if the missing reports keep the status, because the failures could only lie apart', () => {
   // A failed long ago and does not report. B passed after that failure, so B can only fail later.
   const votes = [vote(A, 'failed', 30_000), vote(B, 'passed', 60_000)];
   const slot = { ...open([A, B, C], [vote(C, 'degraded', 90_000)], [A]), slot: 90_000 };
@@ -250,7 +250,7 @@ describe('for every electorate', () => {
   });
 
   test('the slot is decided as soon as no missing report could make a difference', () => {
-    // null: the region neither reports nor has a vote that still counts
+    // null: the region does not report, and has no vote that still counts
     const said = [null, 'passed', 'failed'] as const;
     const combinations = (regions: readonly Region[]): Vote[][] =>
       regions.reduce<Vote[][]>(
@@ -334,7 +334,7 @@ describe('for every electorate', () => {
           const electorate = regionSet(regions);
           const present = regions.slice(0, answered);
           const missing = regions.slice(answered);
-          // With five the combinations take seconds.
+          // With five missing regions, the combinations take seconds.
           if (missing.length === 0 || missing.length > 4) return;
           const votes = regions.flatMap((region, index) => {
             const { outcome, slot, tookMs } = before[index] as (typeof before)[number];

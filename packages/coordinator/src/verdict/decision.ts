@@ -23,19 +23,19 @@ import {
   votesNeeded,
 } from './status.ts';
 
-/** A slot whose results are not votes yet. */
+/** An undecided slot. Its reports are not votes yet. */
 export type OpenSlot = {
   /** Epoch ms. */
   readonly slot: number;
-  /** Regions that were given a job of the slot. */
+  /** Regions that were given the slot. */
   given: RegionSet;
   /**
    * Regions that have reported, abstained, been skipped or been left out. The slot does not wait for them.
    */
   answered: RegionSet;
   /**
-   * Whether dispatch has named the regions that were given the slot, or the recovery after a start has ended.
-   * Until then, the slot is known only from reports, and every region of the electorate may still work on it.
+   * Whether dispatch has named the regions that were given the slot, or the recovery after a start has ended. Until
+   * then, every region of the electorate may still work on the slot.
    */
   isGivenKnown: boolean;
   /** Instant at which the slot is decided even if regions are missing, monotonic ms. */
@@ -45,7 +45,7 @@ export type OpenSlot = {
 };
 
 export type SlotDecision =
-  /** Every region that was given a job of the slot has reported, abstained, been skipped or been left out. */
+  /** Every region that was given the slot has reported, abstained, been skipped or been left out. */
   | 'all-answered'
   /** The status is the same whatever the missing regions report. */
   | 'outcome-certain'
@@ -123,8 +123,8 @@ function following(old: Vote, vote: Vote, { now, oldestSlot }: CastingTime): Vot
 }
 
 /**
- * Applies a report about a slot older than that of its region's vote. The report does not replace the vote.
- * It may extend the vote's run of failures to an earlier beginning, or break the run.
+ * Applies a report about a slot that is not newer than that of its region's vote. The report does not replace the
+ * vote. If its slot is older, it may extend the vote's run of failures to an earlier beginning, or break the run.
  */
 function recounted(vote: Vote, late: Vote): Vote {
   const { failedSince, slot, upSlot } = vote;
@@ -132,13 +132,14 @@ function recounted(vote: Vote, late: Vote): Vote {
   if (late.failedSince !== null) {
     return late.failedSince < failedSince ? { ...vote, failedSince: late.failedSince } : vote;
   }
-  // The region's next check may have failed already. So the run begins right after the end of the passed
-  // check, but no earlier than UP_AFTER_PASS_MS after the slot of that check.
+  // The report is about a passed or degraded check. The region's next check may have failed already. So the run
+  // begins right after the end of the reported check, but no earlier than UP_AFTER_PASS_MS after its slot, and no
+  // later than the slot of the vote.
   const downAt = Math.min(slot, Math.max(late.endedAt + 1, late.slot + UP_AFTER_PASS_MS));
   return { ...vote, upSlot: late.slot, failedSince: Math.max(failedSince, downAt) };
 }
 
-/** The data on which the decision about a slot depends, beside the slot itself. */
+/** The data on which the decision about a slot depends, except the slot itself. */
 export type DecisionInput = CastingTime & {
   /** The regions' votes before this slot. */
   readonly votes: readonly Vote[];
@@ -176,8 +177,8 @@ function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet):
   const { electorate, now, quorum } = standing;
   const absent = sizeOf(missing);
   const size = sizeOf(electorate);
-  // If more than half of the electorate is missing, the status is
-  // `unknown` without these regions and another one with them.
+  // If more than half of the electorate is missing, the status is `unknown` without these
+  // regions and may be another one with them, unless failures alone reach the quorum.
   if (absent * 2 > size && !needsNoOthers(quorum, size)) return false;
   // Reports expire only after they have become votes, however long the slot has been open.
   const reports = areFresh(open.reports, now)

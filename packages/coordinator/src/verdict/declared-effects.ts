@@ -13,9 +13,9 @@ import type { TransitionReason } from './transition.ts';
 import { ageByJump, countedVotes, electorateFor } from './verdicts.ts';
 
 /*
- * The effects of a change of the declaration on statuses, votes, incidents and announcements. Every effect is
- * found by comparing the state with the present declaration, so a change can be applied twice: after a crash
- * the log of changes is applied again.
+ * The effects of a change of the declaration on statuses, votes, incidents and announcements. A change can be applied
+ * twice, because after a crash the log of changes is applied again: the effects follow from comparing the state with
+ * the present declaration, and an alert that is queued again has the same id.
  */
 
 const NONE: readonly never[] = [];
@@ -58,7 +58,7 @@ export type DeclaredChange =
       readonly version: number | null;
     }
   | { readonly kind: 'channel-removed'; readonly notificationId: number }
-  /** `window` is the present window. Null: the window was removed, or is over. */
+  /** `window` is the present window or mute. Null: it was removed, or is over. */
   | { readonly kind: 'maintenance'; readonly windowId: number; readonly window: LiveWindow | null };
 
 export function applyChange(evaluation: Evaluation, change: DeclaredChange): void {
@@ -138,7 +138,7 @@ function monitorRemoved(evaluation: Evaluation, id: number, removed: RemovedMoni
   evaluation.writes.removed.push(id);
 }
 
-/** Handles a new link: the status is announced to the channel. */
+/** Handles a new link: the status is announced to the channel, unless announcements are held. */
 function channelLinked(
   evaluation: Evaluation,
   monitorId: number,
@@ -155,8 +155,8 @@ function channelLinked(
 }
 
 /**
- * Handles a removed link. A channel of a kind that keeps incidents open gets an
- * alert that its incident is over.
+ * Handles a removed link. If the channel's kind keeps incidents open, and one was
+ * announced to the channel, the channel gets an alert that this incident is over.
  *
  * @param link the link as it was stored before its removal; null: it cannot be read any more
  */
@@ -171,8 +171,8 @@ function channelUnlinked(
   if (monitor === undefined || state === null) return;
   const present = state.links.find((each) => each.notificationId === notificationId) ?? null;
   // After a start, the links in memory come from their rows. If the channel was linked again meanwhile,
-  // the present link is the new link, over which nothing was announced, so the stored link is used. If
-  // something was announced since the start, only the present link contains the announcement.
+  // the present link is the new link, over which nothing was announced, so `link` is used. If something
+  // was announced since the start, only the present link contains the announcement.
   const known = present?.isTold === true || present?.incident != null ? present : (link ?? present);
   state.links = state.links.filter((each) => each.notificationId !== notificationId);
   if (known === null) return;
@@ -187,7 +187,7 @@ function channelUnlinked(
 
 /**
  * Handles a changed channel. If its kind changed, it has another receiver, to which nothing was announced
- * yet. So the present status of each linked monitor is announced to the channel.
+ * yet. So the present status of each linked monitor is announced to the channel, unless announcements are held.
  */
 function channelChanged(
   evaluation: Evaluation,
@@ -260,9 +260,9 @@ function endVotes(
 }
 
 /**
- * Stores the newest decided slot and the undecided slots as slots off the grid when
- * the monitor's period changes. They lie on the grid of the former period, where a
- * start that looks for the newest slot would not find them.
+ * Stores the newest decided slot and the undecided slots as slots off the grid when the
+ * monitor's period changes, if they do not lie on the grid of the new period. A start that
+ * looks for the newest slot would not find them otherwise.
  */
 function keepUndecidedFindable(evaluation: Evaluation, state: MonitorState, after: LiveMonitor): void {
   if (state.decidedSlot > 0) keepFindable(evaluation.frame, after, state.decidedSlot);
@@ -287,7 +287,7 @@ function dropRegions(evaluation: Evaluation, state: MonitorState, monitor: LiveM
   state.entered = intersection(state.entered, declared);
   for (const open of state.open) {
     open.given = intersection(open.given, declared);
-    // `answered` keeps the region, because it says whose result of the slot is recorded.
+    // `answered` keeps the region, because it says which regions have a recorded result of the slot.
     open.reports = open.reports.filter(({ region }) => hasRegion(declared, region));
   }
   const votes = state.votes.filter(({ region }) => hasRegion(declared, region));

@@ -20,9 +20,9 @@ export type AlertIdentity = {
  * message is about, so a message keeps its id however often the id is derived: after a crash, or in a
  * database that lost its last commits.
  *
- * The derivation uses a secret key of the installation. So two installations never derive the same id, and
- * nobody else can compute the id of a future alert. Otherwise somebody could send this id to a receiver
- * first, and the receiver would drop the alert as a repetition.
+ * The derivation uses a secret key of the installation. So two installations never derive the same id, and an
+ * outsider cannot compute the id of a future alert. An outsider who knew the id could send it to a receiver first,
+ * and the receiver would drop the alert as a repetition.
  */
 export class DerivedIds {
   readonly #installation: string;

@@ -23,11 +23,12 @@ import { flushIntervals } from './status-change.ts';
 import { ageVotes, areTooFew, countedVotes } from './verdicts.ts';
 import { noWrites, type StoredVote, type Writes, type WrittenVotes } from './writes.ts';
 
-/**
- * The evaluation takes the reports of regions and the events of dispatch together
- * with the states of monitors, and returns changed states and a list of writes. It is
- * pure: it has no clock, no store and no randomness. The caller stores the writes in
- * one transaction, and replaces the states only after this transaction is committed.
+/*
+ * The evaluation takes the reports of regions, the events of dispatch, changes of the
+ * declaration and the passing of time together with the states of monitors. It returns
+ * changed states and a list of writes. It is pure: it has no clock, no store and no
+ * randomness. The caller stores the writes in one transaction, and replaces the states
+ * only after this transaction is committed.
  *
  * The life of a slot, for one monitor:
  *
@@ -41,14 +42,17 @@ import { noWrites, type StoredVote, type Writes, type WrittenVotes } from './wri
  *     decided ◀── a late report: replaces its region's vote if the report is newer and young enough, or corrects
  *                 the beginning of that vote's run of failures; open slots and the status then follow the votes
  *
- * Each slot is decided by itself. Several are open if a check takes longer than its period. Votes expire, and
- * when too few are left, the status becomes `unknown`. A deactivation or a change of the probed attributes
- * ends votes and open slots: results of slots up to `floorSlot` are recorded and never become votes.
+ * Each slot is decided by itself. Several slots of a monitor may be open at once: a slot opens shortly before its
+ * instant, and the slot before it may still wait for reports then. Votes expire, and when too few are left, the
+ * status becomes `unknown`. A deactivation or a change of the probed attributes ends votes and open slots: results
+ * of slots up to `floorSlot` are recorded and never become votes.
  */
+
+/** The data that an evaluation begins with. */
 export type EvaluationInput = {
   readonly states: Pick<States, 'get' | 'values'>;
   readonly monitors: { get(id: number): LiveMonitor | undefined };
-  /** Maintenance windows, which hold announcements. */
+  /** Maintenance windows and mutes, which hold announcements. */
   readonly windows: Windows;
   readonly instants: Instants;
   /** Whether a backlog holds announcements about the monitor now. */
@@ -140,8 +144,8 @@ export class Evaluation {
   }
 
   /**
-   * Closes a slot that dispatch gave before it learned of the deactivation. Its reports may come after the
-   * monitor is activated again, and its votes ended with the deactivation.
+   * Closes a slot that dispatch gave before it learned that the monitor is deactivated. The reports of this slot may
+   * come after the monitor is activated again. They must not become votes, because the deactivation ended them.
    */
   #closeWhileInactive(id: number, slot: number): void {
     const known = this.#known(id);
@@ -169,7 +173,7 @@ export class Evaluation {
   /**
    * Handles a region's report.
    *
-   * @returns whether the result is recorded; false: it repeats a recorded result
+   * @returns whether the result is recorded; false: an earlier result of the region and slot stays
    */
   reported(monitor: LiveMonitor, news: Report): boolean {
     const { result, region } = news;
@@ -183,7 +187,7 @@ export class Evaluation {
     }
     if (slot <= state.floorSlot) return isKept;
     // The slot was opened before the clock was set back. A vote about this slot would hide the region's votes
-    // about all earlier slots.
+    // about the present slots.
     if (isAhead(this.frame, slot)) return isKept;
     if (outcome !== 'not_run') {
       this.#vote(state, monitor, news, outcome);
@@ -196,10 +200,10 @@ export class Evaluation {
 
   /**
    * Closes a slot if its result is about an earlier version of the monitor. A process may have
-   * published this slot ahead, and ended before the evaluation was told about the slot. Without
-   * the closing, a start would count it as a slot of the present declaration (decision 0062).
+   * published this slot ahead, and ended before the evaluation learned of the slot. Without the
+   * closing, a start would count it as a slot of the present declaration (decision 0062).
    *
-   * A slot in the future is not closed: it was opened before the clock was set back,
+   * A slot in the future is not closed: it may have been opened before the clock was set back,
    * and closing it would also close the earlier slots of the present declaration.
    */
   #passOver({ id, active, version }: LiveMonitor, { slot, version: ofResult }: CheckResult): void {
@@ -228,8 +232,8 @@ export class Evaluation {
   }
 
   /**
-   * Handles a region's report that it did not run the check. The slot does not wait for the region any more.
-   * Nothing is recorded.
+   * Handles a region's recorded report that it did not run the check, for a replay. The slot does not wait for the
+   * region any more. Nothing is recorded.
    */
   answered({ id, version }: LiveMonitor, slot: number, region: Region): void {
     const evaluated = this.#evaluated(id, version, region);
@@ -266,8 +270,8 @@ export class Evaluation {
   }
 
   /**
-   * Handles a maintenance window that was created, changed or removed (null). If the window no longer holds
-   * the announcements of a monitor, and nothing else holds them, the monitor's status is announced at once.
+   * Handles a maintenance window or a mute that was created or changed, or that is over or removed (null). If
+   * nothing holds the announcements about one of its monitors any more, the monitor's status is announced at once.
    */
   windowChanged(id: number, window: LiveWindow | null): void {
     const before = this.#windows.get(id);
@@ -277,9 +281,9 @@ export class Evaluation {
   }
 
   /**
-   * Announces a monitor's status to channels to which it was not announced yet: for a new link, after a
-   * start, or at the end of a hold. Expired votes take effect first, even if fresh reports may still replace
-   * them (`looksLaterMs`), so that no outdated status is announced.
+   * Announces a monitor's status to channels to which it was not announced yet: for a new link, for a channel that
+   * got another kind, after a start, or at the end of a hold. Expired votes take effect first, even if fresh reports
+   * may still replace them (`looksLaterMs`), so that no outdated status is announced.
    */
   announceUntold(monitorId: number): void {
     const known = this.#known(monitorId);
@@ -312,8 +316,9 @@ export class Evaluation {
   }
 
   /**
-   * The present declaration of the monitor, with its state; null: the event cannot change a vote. An event of
-   * dispatch contains the declaration of its job, which may have an earlier period or earlier regions.
+   * The present declaration of the monitor, with its state; null: an event about this version, and of this region if
+   * given, cannot change a vote. An event of dispatch contains the declaration of its job, which may have an earlier
+   * period or earlier regions.
    */
   #evaluated(monitorId: number, version: number, region?: Region): Evaluated | null {
     const monitor = this.monitor(monitorId);

@@ -17,7 +17,7 @@ export type Instants = {
    * clock on which votes expire.
    */
   readonly jumpedMs: number;
-  /** Monotonic instant of the last jump of the slots' clock, ms; null: the clock has not jumped. */
+  /** Monotonic instant at which the last jump of the slots' clock was noticed, ms; null: it has not jumped. */
   readonly jumpedAt: number | null;
 };
 
@@ -30,7 +30,7 @@ export type Frame = {
   /** The current time on the clock by which votes expire, ms (see `Vote.expiresAt`). */
   readonly now: number;
   /**
-   * End of the last jump of the slots' clock, ms on the clock on which votes expire;
+   * Instant at which the last jump of the slots' clock was noticed, ms on the clock on which votes expire;
    * -Infinity: the slots' clock has not jumped.
    */
   readonly jumpedAt: number;
@@ -54,8 +54,8 @@ export type Frame = {
   readonly writes: Writes;
   /** The changes of status that the evaluation has made, in order. */
   readonly changes: StatusChange[];
-  /** States that are written at the end, with their votes and open slots. */
+  /** States that are written as a whole at the end, with their votes and open slots. */
   readonly unwritten: Set<MonitorState>;
-  /** States of which only the votes and open slots are written at the end. */
+  /** States of which the votes and open slots are written at the end. The rest is written if they are `unwritten`. */
   readonly moved: Set<MonitorState>;
 };

@@ -25,7 +25,7 @@ describe('the shared facts of alerts', () => {
       { host: 'shop.example' },
     ],
     [
-      'the address, without what is secret in it',
+      'the address, without its secrets',
       [alertOf(1, 'error', `${HOST}/?key=1`), alertOf(2, 'error', `${HOST}/?key=2`)],
       { address: `${HOST}/?…` },
     ],
@@ -35,7 +35,7 @@ describe('the shared facts of alerts', () => {
       { errorMessage: 'refused' },
     ],
     [
-      'no error, where one has none',
+      'no error, because one alert has none',
       [alertOf(1, 'error', 'a.example', 'refused'), alertOf(2, 'recovered', 'b.example')],
       {},
     ],
@@ -56,7 +56,7 @@ const alerts = fc
   .map((each) => each.map(({ status, url, message }, index) => alertOf(index + 1, status, url, message)));
 
 describe('a group', () => {
-  test('counts every alert once, lists the worst first, and looks like the worst', () => {
+  test('counts every alert once, lists the worst first, and has the worst status', () => {
     fc.assert(
       fc.property(alerts, (given) => {
         const { group, status, monitor } = groupAlert(given);
@@ -75,7 +75,7 @@ describe('a group', () => {
     );
   });
 
-  test('names as shared only facts that every alert has, in any order of the alerts', () => {
+  test('shares only facts that every alert has, in any order of the alerts', () => {
     fc.assert(
       fc.property(alerts, (given) => {
         const shared = sharedFacts(given);
@@ -143,7 +143,7 @@ describe('recent changes', () => {
     );
   });
 
-  test('a clock that is set back leaves nothing behind', () => {
+  test('changes from before the clock was set back are removed', () => {
     const changes = new RecentChanges();
     for (let id = 1; id <= 30; id += 1) changes.note(id, 10_000_000);
     expect(changes.note(31, 1_000)).toBe(1);

@@ -16,8 +16,8 @@ export const GROUP_WINDOW_MS = 30_000;
 /** Time for which an alert waits for other alerts of its group after it was queued, ms. */
 export const COLLECT_MS = 3_000;
 /**
- * Maximum number of monitors that the message of a group lists, the worst statuses
- * first. The remaining monitors are only counted.
+ * Maximum number of monitors that the message of a group lists: the worst statuses
+ * first, and notices last. The remaining monitors are only counted.
  */
 const MOST_LISTED = 100;
 
@@ -69,10 +69,10 @@ export class RecentChanges {
 const WORST_FIRST = ['error', 'degraded', 'recovered'] as const satisfies AlertStatus[];
 
 /**
- * Returns one alert for the alerts of many monitors: the newest alert with the worst
- * status, with the group added.
+ * Returns one alert for the alerts of many monitors: the newest alert with the worst status, with the
+ * group added. A notice is taken only if all of the alerts are notices.
  *
- * @param alerts at least one, of different monitors, in the order of their changes. All of them are reminders, or none
+ * @param alerts at least one, of different monitors, in the order of their changes. Either all are reminders, or none is
  */
 export function groupAlert(alerts: readonly Alert[]): Alert {
   const notices = alerts.filter(({ notice }) => notice !== undefined);
@@ -103,8 +103,8 @@ function newestOfWorst(alerts: readonly Alert[]): Alert | undefined {
 type Shared = NonNullable<Alert['group']>['shared'];
 
 /**
- * What all alerts have in common: the address (without secrets) or at least the host, and the error message.
- * If the address is the same, the host is left out.
+ * What all alerts have in common: the address, without secrets, or at least the host; and the error message. If the
+ * address is the same, the host is left out.
  */
 export function sharedFacts(alerts: readonly Alert[]): Shared {
   const address = same(alerts, ({ monitor }) => urlSecrets.replaced(monitor.url, '…'));

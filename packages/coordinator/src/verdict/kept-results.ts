@@ -88,8 +88,8 @@ export function keepFindable({ writes }: Frame, { id, periodMs }: LiveMonitor, s
 
 /**
  * Whether the store must be queried to know if the region's outcome (not a `not_run`) is
- * recorded. Every outcome that came after the last decision and may become a vote is in
- * memory. So if a slot is open or in the future, no outcome of a region that has not
+ * recorded. Every outcome of an undecided slot that may become a vote is in memory. So if a
+ * slot is open, or newer than the newest decided slot, no outcome of a region that has not
  * answered is recorded. Two kinds of recorded rows may be missing in memory: a `not_run`,
  * and results of a region from a time in which the monitor did not declare it.
  */
@@ -108,7 +108,7 @@ export function isOutcomeUnknown(
   return slot < state.decidedSlot;
 }
 
-/** The outcome of a slot, with a link to the outcome that was kept before it under the same key. */
+/** The outcome of a slot, linked to the outcome that was kept before it under the same key. */
 type Kept = { readonly slot: number; outcome: Outcome; readonly before: Kept | undefined };
 
 /**

@@ -10,7 +10,7 @@ import {
   percentile,
 } from './latency-histogram.ts';
 
-/** Latencies in steps of 0.1 ms up to two hours. At least half of them are up to 2 s. */
+/** Latencies in steps of 0.1 ms up to two hours. On average, more than half of them are up to 2 s. */
 const latency = fc
   .oneof(fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 0, max: 72_000_000 }))
   .map((tenths) => tenths / 10);

@@ -1,4 +1,4 @@
-/**
+/*
  * The functions of this file convert between instants and the local time of a time zone. A local time is
  * stored as the epoch ms at which a clock in UTC shows the same date and time. So calculations can treat it
  * like an instant, without skipped or repeated hours.

@@ -118,7 +118,7 @@ describe('occurrences', () => {
       ],
     ],
     [
-      'where clocks skip so much that nothing is left, it is as long as usual',
+      'an occurrence of which clocks skip everything is as long as the first one',
       '2026-03-28T02:30+01:00',
       '2026-03-28T03:15+01:00',
       {},
@@ -193,7 +193,7 @@ describe('occurrences', () => {
     expect(nextOccurrence(window, at('2028-03-01'))?.from).toBe(at('2032-02-29T10:00Z'));
   });
 
-  test('until is the last begin', () => {
+  test('no occurrence begins after `until`', () => {
     const window = windowOf('2026-11-01T10:00Z', '2026-11-01T11:00Z', { until: at('2026-11-03T10:00Z') });
     expect(occurrencesIn(window, 0, at('2027-01-01'))).toHaveLength(3);
     expect(nextOccurrence(window, at('2026-11-03T11:00Z'))).toBeNull();

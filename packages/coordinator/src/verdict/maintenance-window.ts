@@ -23,11 +23,11 @@ export type Repetition = {
    * window repeats on the day of the month of its first occurrence, and leaves out months without that day.
    */
   readonly week: number | null;
-  /** No occurrence begins after this instant, epoch ms. Null: the window repeats for ever. */
+  /** No repetition begins after this instant, epoch ms. Null: the window repeats for ever. */
   readonly until: number | null;
 };
 
-/** The times of a maintenance window. */
+/** The times of a maintenance window or a mute. */
 export type WindowTimes = {
   /** Begin and end of the first occurrence, epoch ms. */
   readonly startsAt: number;
@@ -36,8 +36,8 @@ export type WindowTimes = {
   /** Null: the window has only its first occurrence. */
   readonly repeat: Repetition | null;
   /**
-   * When somebody ended the whole window, epoch ms. From then on it is over, even in the middle of an
-   * occurrence. Null: nobody has ended it.
+   * When the whole window was ended, epoch ms. From then on it is over, even in the middle of an occurrence. Null: it
+   * was not ended.
    */
   readonly endedAt: number | null;
 };
@@ -57,8 +57,8 @@ const SLACK_MS = 2 * DAY_MS;
  * The occurrences that overlap a span of time, in their order.
  *
  * Each occurrence begins and ends at the same local times as the first occurrence. A window from 02:00 to
- * 04:00 therefore ends at 04:00 even on days on which clocks change. If an occurrence would be empty, because
- * clocks skip its end, it gets the length of the first occurrence instead.
+ * 04:00 therefore ends at 04:00 even on days on which clocks change. If an occurrence would be empty because of
+ * such a change, it gets the length of the first occurrence instead.
  *
  * @param from  epoch ms
  * @param until epoch ms, not included in the span

@@ -15,10 +15,11 @@ import { countedVotes, electorateFor } from './verdicts.ts';
  *     `unknown` ── for a while, and most other ──▶ begun ──┬── another status ──▶ over
  *                  monitors have data                      └── deactivated ──▶ dropped
  *
- * A notice that is dropped ends without a message: the incident has its own, or people changed the declaration.
+ * A deactivation or a removal of the monitor drops all of its notices. A notice that is dropped ends without a
+ * message: the incident has messages of its own, the region left the electorate, or people changed the declaration.
  */
 
-/** Minimum time without data before people are told, ms. */
+/** Minimum time without data before a notice begins, ms. */
 const NO_DATA_MS = 10 * 60_000;
 
 /** A notice that has begun. A monitor has at most one for each region, and one about missing data. */
@@ -35,7 +36,7 @@ export type NoticeChange<N extends MonitorNotice = MonitorNotice> =
   | { readonly is: 'over'; readonly notice: N; readonly votes: readonly Vote[] }
   | { readonly is: 'dropped'; readonly notice: N };
 
-/** What the decision about a notice needs beside the monitor itself. */
+/** The data on which the decision about a notice depends, except the monitor itself. */
 export type NoticeMoment = {
   /** Epoch ms on the slots' clock. */
   readonly slotNow: number;
@@ -43,7 +44,7 @@ export type NoticeMoment = {
   readonly now: number;
   /** The regions that had an agent within 24 h. */
   readonly electable: RegionSet;
-  /** For how long a region must fail alone, ms. */
+  /** How long a region must fail alone before a notice begins, ms. */
   readonly regionAfterMs: number;
   /**
    * Since when svc has been able to get data of the workspace, epoch ms on the slots' clock: since the start of
@@ -55,15 +56,15 @@ export type NoticeMoment = {
 };
 
 /**
- * Whether a notice about the monitor may begin, except for what {@link noticeChanges} alone looks at: holds, the
- * electorate, and how long svc has worked. A look at all monitors calls this first, because it is fast.
+ * Whether a notice about the monitor may begin. This is a fast test, which is made first for all monitors. It
+ * ignores holds, the electorate, and how long svc has worked; {@link noticeChanges} decides with them.
  */
 export function mayBegin(
   { id, status, reason, since }: Readonly<MonitorState>,
   monitors: { get(id: number): LiveMonitor | undefined },
   { slotNow, regionAfterMs }: Pick<NoticeMoment, 'slotNow' | 'regionAfterMs'>,
 ): boolean {
-  // Most states end here. A lookup of the monitor would take most of the time of a look.
+  // Most states end here, before the lookup of the monitor, which would take most of the time.
   if (status !== 'unknown' && (status !== 'active' || reason !== 'minority-failed')) return false;
   const monitor = monitors.get(id);
   if (monitor?.active !== true) return false;
@@ -71,14 +72,14 @@ export function mayBegin(
   return status === 'unknown' ? lastedMs > noDataAfterMs(monitor) : lastedMs >= regionAfterMs;
 }
 
-/** How long the status must be `unknown` before people are told, ms. */
+/** How long the status must be `unknown` before a notice begins, ms. */
 function noDataAfterMs({ periodMs }: LiveMonitor): number {
   return Math.max(3 * periodMs, NO_DATA_MS);
 }
 
 /**
- * Returns the changes of the notices of one monitor that are due. While
- * announcements about the monitor are held, no notice begins, and none is over.
+ * Returns the changes of the notices of one monitor that are due. While announcements about the
+ * monitor are held, no notice begins or ends, unless the monitor is deactivated or removed.
  *
  * @param state   undefined: the monitor has no state, or was removed
  * @param monitor undefined: the monitor was removed
@@ -94,7 +95,7 @@ export function noticeChanges<N extends MonitorNotice>(
     return open.map((notice) => ({ is: 'dropped', notice }));
   }
   const withoutData = dueWithoutData(state, monitor, moment);
-  // In an outage of svc itself, this is so for each monitor.
+  // In an outage of svc itself, all monitors take this short way.
   if (state.status === 'unknown' && withoutData.length === 0 && open.length === 0) return [];
   const votes = countedVotes(moment, state, monitor);
   const begun = [...withoutData, ...dueRegions(state, monitor, votes, moment)]
@@ -118,7 +119,7 @@ function endOf<N extends MonitorNotice>(
   if (region === null) return status === 'unknown' ? [] : [{ is: 'over', notice, votes }];
   if (status === 'error' || status === 'degraded') return [{ is: 'dropped', notice }];
   if (!hasRegion(electorate, region)) return [{ is: 'dropped', notice }];
-  // A region that has stopped reporting neither fails nor works.
+  // A region that has stopped reporting has no vote, so its notice goes on.
   const isOver = votes.some((vote) => vote.region === region && vote.outcome !== 'failed');
   return isOver ? [{ is: 'over', notice, votes }] : [];
 }
@@ -141,7 +142,7 @@ function dueRegions(
 
 /**
  * The notice about missing data, if it is due. There is none until svc has worked for as long as a vote of the
- * monitor counts: new data had no time to arrive after an outage of svc itself.
+ * monitor counts, so that data has had time to arrive after an outage of svc itself.
  */
 function dueWithoutData(
   { id: monitorId, status, since: unknownSince }: Readonly<MonitorState>,

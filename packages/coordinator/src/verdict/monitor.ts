@@ -32,9 +32,9 @@ export type LiveMonitor = {
   /** Declared regions in the fixed order; null: every region with a live agent. */
   readonly regions: readonly Region[] | null;
   readonly quorum: Quorum;
-  /** Number of slots in a row with a worse verdict that change the status, 1 to 10. */
+  /** Number of slots in a row with a worse verdict after which the status becomes worse, 1 to 10. */
   readonly confirmAfter: number;
-  /** Number of slots in a row with a better verdict that change the status, 1 to 10. */
+  /** Number of slots in a row with a better verdict after which the status becomes better, 1 to 10. */
   readonly recoverAfter: number;
   /**
    * Version of the probed attributes. It grows when an attribute changes that affects the check, such as
@@ -46,13 +46,12 @@ export type LiveMonitor = {
    */
   readonly degradedAtMs: number;
   /**
-   * Upper bound on the duration of a check, ms: every attempt lasts for its time-out, and all waits between
-   * attempts are added.
+   * Upper bound on the duration of a check, ms; see `longestCheckMs` in `check-duration.ts`.
    */
   readonly longestCheckMs: number;
   /**
-   * When the monitor was created or last activated, or when its probed attributes last changed, epoch ms. The
-   * monitor gets a first slot at this instant.
+   * When the monitor was created or last activated, or when its probed attributes last changed, epoch ms. An active
+   * monitor gets its first slot at this instant or shortly after it.
    */
   readonly activatedAt: number;
   /** JSON text of the {@link Check} that travels in jobs, with its secrets in clear text. */

@@ -27,7 +27,7 @@ class Clocks {
   }
 }
 
-test('ages follow the wall clock while nobody sets it', () => {
+test('ages follow a wall clock that is not set', () => {
   const clocks = new Clocks();
   const { wall } = clocks;
   clocks.pass(90 * MINUTE);
@@ -35,7 +35,7 @@ test('ages follow the wall clock while nobody sets it', () => {
   expect(clocks.passed.since(wall - DAY)).toBe(DAY + 90 * MINUTE);
 });
 
-test('a clock that is set forward ages nothing, and later instants have their true age', () => {
+test('a clock that is set forward makes nothing older, and later instants have their true age', () => {
   const clocks = new Clocks();
   const { wall } = clocks;
   clocks.pass(MINUTE);

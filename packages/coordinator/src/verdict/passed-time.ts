@@ -16,8 +16,8 @@ type Jump = { readonly before: number; readonly byMs: number };
 
 /**
  * Computes ages of stored instants from the time that really passed. If the wall clock is set forward by a
- * day, nothing becomes a day older, and waiting alerts keep the rest of their schedule. A jump before the
- * start of the process cannot be noticed, so it counts as time that passed.
+ * day, nothing becomes a day older, and waiting alerts keep the rest of their schedule. A jump while no process
+ * runs cannot be noticed, so it counts as time that passed.
  */
 export class PassedTime {
   readonly #jumps: Jump[] = [];
@@ -41,8 +41,8 @@ export class PassedTime {
     this.#monotonic = monotonic;
     if (byMs >= SMALLEST_JUMP_MS) this.#jumps.push({ before: expected, byMs });
     else if (byMs <= -SMALLEST_JUMP_MS) this.#takeBack(-byMs);
-    // Forgets jumps that are older than the lifetime of an alert, because every
-    // alert that waited during such a jump is gone.
+    // Removes jumps that are older than the lifetime of an alert, because every alert that waited
+    // during such a jump is gone. The newest jump is kept, because it may still be taken back.
     while (this.#jumps.length > 1 && this.#passedSince(this.#jumps[0]?.before ?? 0) > DELIVERY_LIFETIME_MS) {
       this.#jumps.shift();
     }

@@ -19,7 +19,7 @@ import {
 const OWN: readonly Region[] = Array.from({ length: 100 }, (_, number) => `own-${number}`);
 const some = fc.subarray([...REGIONS.slice(20), ...OWN.slice(0, 12), ...OWN.slice(90)]);
 
-test('the 28 regions have the same indexes in every process, and own regions the next ones', () => {
+test('the 28 regions have the first indexes, in their order, and own regions the next ones', () => {
   expect(REGIONS.map(regionIndex)).toEqual(REGIONS.map((_, index) => index));
   const indexes = OWN.map(regionIndex);
   expect(indexes).toEqual(OWN.map((_, index) => REGIONS.length + index));
@@ -27,7 +27,7 @@ test('the 28 regions have the same indexes in every process, and own regions the
   expect(Math.max(...indexes)).toBeLessThan(REGION_INDEXES);
 });
 
-test('a set without own regions, or with few, is a small integer', () => {
+test('a set of regions with indexes below 31 is a small integer', () => {
   expect(regionSet(REGIONS)).toBe(2 ** REGIONS.length - 1);
   expect(regionSet([...REGIONS, ...OWN.slice(0, 3)])).toBe(2 ** 31 - 1);
   expect(typeof regionSet(OWN)).toBe('bigint');

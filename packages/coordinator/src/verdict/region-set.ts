@@ -25,8 +25,8 @@ function setOf(index: number): RegionSet {
 }
 
 /**
- * Index of the region in this process. The 28 regions have 0 to 27, in their order. A region of one's own gets
- * the next one when this thread meets it for the first time, so its index means nothing outside the thread.
+ * Index of the region in this thread. The 28 regions have 0 to 27, in their order. A region of one's own gets the
+ * next index when the thread meets it for the first time, so its index has no meaning in another thread.
  */
 export function regionIndex(region: Region): number {
   const known = INDEX.get(region);
@@ -36,7 +36,10 @@ export function regionIndex(region: Region): number {
   return index;
 }
 
-/** Larger than every index of a region, because an installation has some hundred regions at most. */
+/**
+ * Larger than every index of a region: an installation has at most 128 regions at a time, and regions that were taken
+ * away are few.
+ */
 export const REGION_INDEXES = 1_024;
 
 /** The set of this region alone. */

@@ -11,8 +11,8 @@ export type StoredState = WrittenState &
   Pick<MonitorState, 'incidentSince' | 'intervals' | 'links'>;
 
 /**
- * Restores a monitor's state from its stored rows: the state becomes what it was when the last batch was
- * written. Slots and instants from a clock that was ahead are dropped or corrected.
+ * Restores a monitor's state from its stored rows, as it was when they were last written. Slots and instants from a
+ * clock that was ahead are dropped or corrected.
  *
  * @param newestBelieved epoch ms; later slots and instants count as coming from a clock that was ahead.
  *   Default: one minute after the present
@@ -59,8 +59,8 @@ export function restoreState(
     const votesOf = ofMonitor.map((report) => withExpiry(evaluation, report, monitor, agedUntil));
     reopenSlot(evaluation.frame, state, monitor, slot, votesOf);
   }
-  // The votes that gave the status its value are too far ahead to be believed, and the older votes would give
-  // another status. So no votes are kept, and the monitor has no votes until its next slot.
+  // The votes that gave the status its value are too far ahead to be believed, and the older votes could give
+  // another status. So no votes are kept, and the monitor has none until its next slot.
   if (isStatusAhead && votes.some(({ slot }) => slot > newestBelieved)) state.votes = [];
 }
 

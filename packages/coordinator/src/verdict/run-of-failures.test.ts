@@ -34,7 +34,7 @@ const outcomes = fc.array(fc.constantFrom<VoteOutcome>('failed', 'failed', 'pass
   maxLength: 7,
 });
 
-test('a run of failures begins after the last pass and no later than the first failure since, in whatever order they are read', () => {
+test('a run of failures begins after the last other outcome and no later than the next failure, in whatever order reports are read', () => {
   const scene = outcomes.chain((of) => {
     const reports = of.map((outcome, index) => vote(outcome, (index + 1) * PERIOD));
     return fc.record({

@@ -34,7 +34,7 @@ describe('the grid', () => {
     },
   );
 
-  test('every period holds exactly one slot, wherever it begins', () => {
+  test('every span of one period has exactly one slot, wherever it begins', () => {
     fc.assert(
       fc.property(ids, periods, instants, (id, period, instant) => {
         const phase = phaseOf(id, period);
@@ -135,7 +135,7 @@ describe('after a restart', () => {
     { name: 'the missed slot is young: it runs', newest: 120, now: 240, slot: 220 },
     { name: 'the missed slot is old: the next', newest: 120, now: 280, slot: 320 },
     { name: 'a day later: only the newest', newest: 120, now: 100_030, slot: 100_020 },
-    { name: 'the newest is the present', newest: 220, now: 220, slot: 320 },
+    { name: 'the newest slot is now', newest: 220, now: 220, slot: 320 },
     { name: 'a first slot off the grid was the newest', newest: 110, now: 130, slot: 220 },
   ])('$name', ({ newest, now, slot }) => {
     expect(slotAfterRestart(newest, now, 100, 20)).toBe(slot);
@@ -190,7 +190,7 @@ test('over standstills and restarts, no slot runs twice, and no two lie closer t
   );
 });
 
-test('without standstill every period runs once', () => {
+test('without a standstill, one slot runs in every period', () => {
   fc.assert(
     fc.property(ids, fc.constantFrom(30_000, 60_000), instants, (id, period, first) => {
       const steps = Array.from({ length: 200 }, (_, index) => ({

@@ -1,12 +1,13 @@
 import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
 
-/**
- * The functions of this file decide when monitors are due. Instants are epoch ms of the slot clock. `period`
+/*
+ * The functions of this file decide when monitors are due. Instants are epoch ms of the slots' clock. `period`
  * and `phase` are ms, and the phase is at least 0 and less than the period.
  *
  * A monitor's slots lie on a grid of its own, `phase` after every multiple of its period. The slots are the
- * same in all regions of the monitor. Only its first slot after a creation, an activation or a change of the
- * probed attributes may lie off the grid, so that an hourly monitor has its first result at once.
+ * same in all regions of the monitor. Its first slot after a creation, an activation or a change of the probed
+ * attributes may lie off the grid, so that an hourly monitor has its first result at once. While recorded slots
+ * lie in the future, the scheduler shifts all grids (`SlotClock.gridShiftMs`).
  */
 
 /** Shortest distance between the first slots of different monitors, ms: 500 first slots a second. */

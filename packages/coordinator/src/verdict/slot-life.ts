@@ -108,7 +108,7 @@ export function excuseRegion(
 
 /**
  * Handles a slot that overload leaves out in these regions. Because leaving out a slot lengthens the time
- * between checks, the votes of these regions count for one more period, but no longer than votes that are
+ * between checks, their votes that have not expired count for one more period, but no longer than votes that are
  * cast now. The new expiry is stored, so that it also applies after a start.
  */
 export function leaveOutRegions(
@@ -200,8 +200,8 @@ function decideSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, ope
   const isFirst = !state.isDecided;
   state.isDecided = true;
   const isJudged = judgeSlot(frame, state, monitor, open);
-  // After this leadership has decided its first slot of the monitor, announcements
-  // about the monitor that an earlier leadership held back are allowed.
+  // After a start, announcements about the monitor are held until its first slot is decided
+  // or all reports from before the start have been read (`Frame.isHeld`).
   if (isFirst) announceStatus(frame, state, monitor, countedVotes(frame, state, monitor));
   return isJudged;
 }
@@ -221,8 +221,8 @@ function judgeSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, open
   enterRegions(frame, state, open.given);
   if (!isCast) {
     ageVotes(frame, state, monitor, frame.instants.slotNow);
-    // A region that was declared again enters with this slot. If the region has a late report, this report
-    // counts from now on, and a verdict is needed.
+    // A region that enters the electorate with this slot may have a vote already, from a late report about an
+    // earlier slot. This vote counts from now on, so a verdict is needed.
     if (joining === NO_REGIONS || tally(state.votes, joining, frame.now).total === 0) return false;
   }
   judgeVotes(frame, state, monitor, open.slot);
@@ -258,7 +258,7 @@ function castNews(
 
 /**
  * Whether regions may enter the electorate before their first slot is decided. They
- * may if late reports make an `error` certain: so many votes failed at one moment
+ * may if the present votes make an `error` certain: so many votes failed at one moment
  * that they reach the quorum even if all regions of the larger electorate vote.
  */
 function canEnter(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMonitor): boolean {
@@ -297,9 +297,10 @@ function enterRegions(frame: Frame, state: MonitorState, given: RegionSet): void
 }
 
 /**
- * Handles a report about a slot that is over. The report becomes its region's vote at once if it is newer than
- * that vote and not too old. An older one may still change when the vote's run of failures began. If a vote
- * changed, open slots are decided where they can be, and the status is judged again.
+ * Handles a report about a slot that is over. The report becomes its region's vote at once if the slot is not too
+ * old, and the region has no vote about the same slot or a newer one. A report about an older slot than that of the
+ * vote may still change when the vote's run of failures began. If a vote changed, open slots are decided where they
+ * can be, and the status is judged again.
  */
 function reportLate(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
   if (vote.slot === state.decidedSlot)

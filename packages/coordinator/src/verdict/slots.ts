@@ -8,8 +8,9 @@ import type { LiveMonitor } from './monitor.ts';
  */
 export interface SlotEvents {
   /**
-   * The slot exists, and these regions are given it. They all get a job of it, except those that `skipped` or
-   * `leftOut` names right afterwards. Called once for each slot, before its first job is published.
+   * The slot is given to these regions. They all get a job of it, except the regions that `skipped` or `leftOut`
+   * names right afterwards. Called once for each slot in a leadership, before the first job of the slot is published. A
+   * slot that is left out in all regions is not opened.
    */
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void;
   /** The region will not report the slot. It is recorded as `not_run` with the reason. */
@@ -26,7 +27,7 @@ export interface SlotEvents {
   leftOut(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void;
 }
 
-/** The outcome of a region's part of a slot, reported after the commit that recorded it. */
+/** The outcome of a region's check of a slot, after the commit that recorded it. */
 export type SlotOutcome = {
   readonly monitorId: number;
   readonly slot: number;

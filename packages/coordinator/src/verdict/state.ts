@@ -24,7 +24,7 @@ export type Link = {
   /** When the announced incident began, epoch ms; absent or null: not known. */
   readonly incidentSince?: number | null;
   /**
-   * Whether something was announced to the channel since the start. False or absent: the link equals its
+   * Whether something was announced over this link since the leadership began. False or absent: the link equals its
    * stored row.
    */
   readonly isTold?: boolean;
@@ -40,7 +40,7 @@ export type ReasonInterval = {
   /** Beginning, epoch ms. Monitor, reason and beginning together identify the interval. */
   readonly at: number;
   readonly until: number;
-  /** Number of decided slots with this reason. */
+  /** Number of verdicts with this reason: of decided slots, and of votes that a late report changed. */
   readonly slots: number;
   /** Whether the interval has changed since it was last written. */
   readonly isUnwritten: boolean;
@@ -54,15 +54,15 @@ export type MonitorState = {
    * Identifies the last change to a status other than `unknown`: the slot that made the
    * change (the newest decided slot if no slot made it), epoch ms, but at least 1 more
    * than for the previous change. It follows from the reports alone, so the change has the
-   * same identity when the reports are evaluated again. 0: the status has not changed yet.
+   * same identity when the reports are evaluated again. 0: there was no such change yet.
    */
   statusSlot: number;
   /** Beginning of the status, epoch ms. */
   since: number;
   reason: TransitionReason;
   /**
-   * Reasons that the status has had since its beginning. The present reason is included, unless the status
-   * began with it.
+   * Reasons that the status got after its beginning, each with its newest interval. The reason with which the status
+   * began is included only if it came back.
    */
   intervals: readonly ReasonInterval[];
   /**
@@ -70,7 +70,7 @@ export type MonitorState = {
    * was evaluated; null: none was evaluated yet.
    */
   version: number | null;
-  /** Newest decided slot, epoch ms; 0: no slot was decided yet. */
+  /** Newest slot that was decided, or closed without a decision, epoch ms; 0: there is none. */
   decidedSlot: number;
   /**
    * Regions that have answered the newest decided slot, or may have answered it. For
@@ -82,7 +82,11 @@ export type MonitorState = {
    * attributes changed.
    */
   floorSlot: number;
-  /** Regions that were given a decided slot. Only their votes count. */
+  /**
+   * Regions that have entered the electorate: with the decision of their first slot, or earlier (`canEnter` in
+   * `slot-life.ts`). Only their votes count. A region that the monitor no longer declares has left, and so has a
+   * region that had no agent for 24 h when a slot was decided.
+   */
   entered: RegionSet;
   votes: readonly Vote[];
   /** Verdicts of the newest slots, oldest first. Empty if each verdict changes the status at once. */
@@ -140,9 +144,10 @@ export function openSlotOf({ open }: Readonly<MonitorState>, slot: number): Open
 }
 
 /**
- * The states of all monitors as of the last commit. A changed state stays the same object, and so do its
- * votes: new objects for each commit would outlive V8's young generation, and would cause most of the work of
- * collecting the old generation. Code that reads votes must not keep them while it awaits.
+ * The states of all monitors as of the last commit. A changed state stays the same object, and so do its votes
+ * as long as their regions stay the same: new objects for each commit would outlive V8's young generation, and
+ * would cause most of the work of collecting the old generation. Code that reads votes must not keep them while
+ * it awaits.
  */
 export class States {
   readonly #states = new Map<number, MonitorState>();

@@ -60,7 +60,7 @@ export function changeStatus(
   return true;
 }
 
-/** Adds the intervals that have grown to the writes. */
+/** Adds to the writes the intervals that have grown since they were last written. */
 export function flushIntervals(frame: Frame, state: MonitorState): void {
   if (!state.intervals.some((interval) => interval.isUnwritten)) return;
   state.intervals = state.intervals.map((interval) => {
@@ -73,8 +73,8 @@ export function flushIntervals(frame: Frame, state: MonitorState): void {
 /**
  * Changes the reason of an unchanged status. Reasons are stored as intervals, with the votes of their
  * beginning. A row for each slot would be too much: with such rows, one lossy region of 28 wrote 12 MB per
- * monitor and day. So the history shows how many slots had a reason, and the results show which slots they
- * were. Intervals of alternating reasons overlap in time.
+ * monitor and day. So the history shows how often a reason was found, and the results show for which slots.
+ * Intervals of alternating reasons overlap in time.
  *
  * @returns whether the whole state must be written
  */
@@ -105,7 +105,7 @@ function changeReason(frame: Frame, state: MonitorState, next: NewStatus): boole
 }
 
 /**
- * Marks the days since `at` (epoch ms) for repair, as far as they are rolled
+ * Marks for repair the days from that of `at` (epoch ms) on, as far as they are rolled
  * up: a change of status that is dated back to `at` changes their times.
  */
 function repairDays({ rolledUpUntil, writes }: Frame, monitorId: number, at: number): void {

@@ -34,7 +34,7 @@ function vote(region: Region, outcome: VoteOutcome, expiresAt = 1_000): Vote {
 }
 
 /**
- * The votes for a text with one letter per region in the fixed order: p passed, d
+ * The votes for a text with one letter for each region, in the order of `REGIONS`: p passed, d
  * degraded, f failed, a dot for no vote.
  */
 function votesOf(letters: string): Vote[] {
@@ -181,7 +181,7 @@ describe('ageing', () => {
     );
   });
 
-  test('votes are too few from the expiry on that leaves those of fewer than half of the electorate', () => {
+  test('votes are too few after the expiry that leaves fewer than half of the electorate with a vote', () => {
     const [a, b, c] = REGIONS;
     const electorate = regionSet([a, b, c]);
     const votes = [vote(a, 'passed', 300), vote(b, 'passed', 100), vote(c, 'passed', 200)];
@@ -237,7 +237,7 @@ describe('failures', () => {
     );
   });
 
-  test.each(['active', 'degraded', 'unknown'] as const)('apart do not change %s', (standing) => {
+  test.each(['active', 'degraded', 'unknown'] as const)('that lie apart do not change %s', (standing) => {
     const votes = [failed(a, 10, 11), failed(b, 20, 21), passed];
     expect(verdict(votes, electorate, standing, 0, 'majority')).toEqual({
       status: standing,
@@ -252,20 +252,20 @@ describe('failures', () => {
     expect(verdict([one, other, passed], electorate, 'active', 0, 'any').status).toBe('error');
   });
 
-  test.each(['active', 'error'] as const)('apart, of fewer than half, are unknown after %s', (standing) => {
+  test.each(['active', 'error'] as const)('that lie apart, with too few votes, end %s', (standing) => {
     const votes = [failed(a, 10, 11), failed(b, 20, 21)];
     const five = regionSet(REGIONS.slice(0, 5));
     expect(verdict(votes, five, standing, 0, 2)).toEqual({ status: 'unknown', reason: 'too-few-votes' });
   });
 
-  test('of few votes count until the first of them expires', () => {
+  test('of few regions make an error until fewer than the quorum are left', () => {
     const votes = [vote(a, 'failed', 300), vote(b, 'failed', 100)];
     expect(tooFewVotesAt(votes, regionSet(REGIONS.slice(0, 5)), 2)).toBe(100);
     expect(tooFewVotesAt(votes, regionSet(REGIONS.slice(0, 5)), 'any')).toBe(300);
     expect(tooFewVotesAt(votes, regionSet(REGIONS.slice(0, 5)), 'all')).toBeNull();
   });
 
-  test('apart do not end an error', () => {
+  test('that lie apart do not end an error', () => {
     const votes = [failed(a, 10, 11), failed(b, 20, 21), passed];
     expect(verdict(votes, electorate, 'error', 0, 'majority')).toEqual({
       status: 'error',
@@ -273,7 +273,7 @@ describe('failures', () => {
     });
   });
 
-  test('coincide exactly when some instant lies within as many of them as are needed', () => {
+  test('coincide exactly if some instant lies within as many of them as are needed', () => {
     const interval = fc.tuple(fc.nat(20), fc.nat(5)).map(([from, length]) => [from, from + length] as const);
     fc.assert(
       fc.property(

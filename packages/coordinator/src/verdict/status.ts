@@ -56,14 +56,14 @@ const VERDICT_REASONS = [
    * As many votes failed or were degraded as the monitor's quorum says, which is not `majority`: `degraded`.
    */
   'quorum-degraded',
-  /** Some votes failed, but fewer than the quorum: `active`. */
+  /** Some votes failed, but failed and degraded votes together are fewer than the quorum needs: `active`. */
   'minority-failed',
   /** Some votes were degraded and none failed, but fewer than the quorum: `active`. */
   'minority-degraded',
   'all-passed',
   /** Fewer than half of the electorate have fresh votes: `unknown`. */
   'too-few-votes',
-  /** None of the monitor's regions had an agent within 24 h: `unknown`. */
+  /** None of the monitor's regions had an agent within 24 h, or none of them was given a slot yet: `unknown`. */
   'no-electorate',
 ] as const;
 export type VerdictReason = (typeof VERDICT_REASONS)[number];
@@ -84,7 +84,7 @@ const READ_LATE_MS = 2 * 60_000;
  */
 export const BELIEVED_AHEAD_MS = 60_000;
 
-/** How long a vote counts after it was cast, ms. */
+/** How long a vote counts after it was cast, ms, unless overload leaves out slots (`leaveOutRegions`). */
 export function freshForMs(periodMs: number, longestCheckMs: number): number {
   return Math.max(3 * periodMs, periodMs + longestCheckMs + 10_000);
 }
@@ -169,7 +169,7 @@ export function needsNoOthers(quorum: Quorum, size: number): boolean {
   return quorum === 'any' || (typeof quorum === 'number' && quorum <= size);
 }
 
-/** Whether fewer than half of an electorate of `size` regions have voted, or nobody has. */
+/** Whether fewer than half of an electorate of `size` regions have voted, or none has. */
 export function isBelowHalf(total: number, size: number): boolean {
   return total === 0 || total * 2 < size;
 }
@@ -276,7 +276,7 @@ export function verdict(
 /**
  * The instant, on the clock of the votes' `expiresAt`, after which the votes are too few
  * ({@link areVotesTooFew}). Without an electorate it is the expiry of the last vote, because an electorate
- * existed before. Null: there were never enough votes.
+ * existed before. Null: at no instant are there enough votes.
  */
 export function tooFewVotesAt(votes: readonly Vote[], electorate: RegionSet, quorum: Quorum): number | null {
   const expiries = votes.map(({ expiresAt }) => expiresAt).sort((a, b) => b - a);

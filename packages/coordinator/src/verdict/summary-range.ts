@@ -14,6 +14,7 @@ export const SUMMARY_RANGES = {
 } as const;
 export type SummaryRange = keyof typeof SUMMARY_RANGES;
 
+/** Beginning of the hour that contains the instant. Both are epoch ms. */
 export function hourOf(instant: number): number {
   return instant - (instant % HOUR_MS);
 }

@@ -11,13 +11,13 @@ export type WaitingAlert = {
   readonly status: AlertStatus;
   /** Time since the alert was queued, ms. */
   readonly ageMs: number;
-  /** Whether a younger alert of the same monitor waits behind this alert. A notice is no alert. */
+  /** Whether a younger alert of the same monitor waits behind this alert. Notices do not count. */
   readonly hasNewer: boolean;
   /** Whether a younger alert of the same incident waits behind this alert. */
   readonly hasNewerOfIncident: boolean;
   /** Whether the receiver has, or may have, an earlier alert of the incident. */
   readonly isAnnounced: boolean;
-  /** Whether the receiver has been told that the incident is open, and nobody has acknowledged it. */
+  /** Whether the incident was announced to the receiver, is still open there, and is not acknowledged. */
   readonly isOpen: boolean;
   /** Whether the alert repeats an earlier one, see `Alert.reminder`. */
   readonly isReminder: boolean;
@@ -41,7 +41,7 @@ export type Folding = {
  *   each incident, and a newer alert of the incident waits behind the alert.
  * - `old`: the alert waited so long that a newer alert behind it is more useful.
  * - `never-announced`: the alert ends an incident that was never announced to the receiver.
- * - `over`: the alert is a reminder, and the incident is over, acknowledged, or no longer told to this receiver.
+ * - `over`: the alert is a reminder, and the incident is over, acknowledged, or no longer open at this receiver.
  * - `not-human`: the alert is a notice, and the kind of the channel was changed to one that gets no notices.
  */
 export type Superseded = 'newer' | 'old' | 'never-announced' | 'over' | 'not-human';

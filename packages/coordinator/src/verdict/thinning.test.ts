@@ -52,13 +52,13 @@ test('the factor halves with every ten seconds without overload', () => {
   expect([8, 18, 19, 28, 29, 39].map((second) => seen[second])).toEqual([4, 4, 2, 2, 1, 1]);
 });
 
-test('a halving that is followed by overload is undone, and the next one takes twice as long without overload', () => {
+test('overload after a halving doubles the factor again, and the next halving takes twice as long without overload', () => {
   expect(afterEach(9, 11, 5, 20)).toEqual([4, 2, 4, 4]);
   expect(afterEach(9, 11, 5, 21, 5, 40)).toEqual([4, 2, 4, 2, 4, 4]);
   expect(afterEach(9, 11, 5, 21, 5, 41)).toEqual([4, 2, 4, 2, 4, 2]);
 });
 
-test('a halving that is not undone makes the next one as quick as the first', () => {
+test('after a halving without overload, the next one takes as long as the first', () => {
   expect(afterEach(9, 11, 5, 31, 9, 10)).toEqual([4, 2, 4, 1, 4, 4]);
   expect(afterEach(9, 11, 5, 41, 9, 11)).toEqual([4, 2, 4, 1, 4, 2]);
 });

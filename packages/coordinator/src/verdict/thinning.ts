@@ -1,6 +1,6 @@
 import { spreadOf } from './schedule.ts';
 
-/**
+/*
  * The functions of this file decide which slots run under overload. Everything here
  * is pure: the caller measures and acts.
  *
@@ -114,15 +114,16 @@ export type AgentLoad = {
 };
 
 /**
- * Whether a region's agents cannot run all of its checks. One of these shows it:
+ * Whether a region's agents cannot run all of its checks. At least 20 checks must be behind or late, and one of
+ * these must be so:
  *
  * - More than a tenth of the checks are behind.
  * - Slots are left out, more than half of the checks are late, and no other program takes the
  *   CPU. While slots are left out, late checks are refused early, so few checks are behind.
  * - The thinning factor was halved for a trial, and more than a tenth of the checks are late.
  *
- * In all other cases late checks prove nothing: checks also begin late because
- * of other programs on the machine, and thinning does not help against these.
+ * In all other cases, late checks are no proof: checks also begin late because of
+ * other programs on the machine, and thinning does not help against these.
  */
 export function isRegionOverloaded(
   { begun, late, behind, isStarved }: AgentLoad,

@@ -18,8 +18,8 @@ export type TransitionReason =
   | 'deactivated';
 
 /**
- * The last status that was announced to a channel. The channel's link to the monitor stores it; it is
- * `active` at first.
+ * The last status that was announced to a channel. The channel's link to the monitor stores it. It is `active` at
+ * first, and after an incident that ended without a recovery.
  */
 export type Announced = 'active' | 'degraded' | 'error';
 

@@ -63,8 +63,8 @@ test('maintenance takes its part from each status, and the whole stays', () => {
 describe('uptime', () => {
   test.each([
     ['degraded is up', { active: 50, degraded: 50, error: 0, unknown: 0 }, 100],
-    ['unknown time is no data', { active: 50, degraded: 0, error: 50, unknown: 900 }, 50],
-    ['nothing known is no number', { active: 0, degraded: 0, error: 0, unknown: 900 }, null],
+    ['unknown time does not count', { active: 50, degraded: 0, error: 50, unknown: 900 }, 50],
+    ['without known time there is no number', { active: 0, degraded: 0, error: 0, unknown: 900 }, null],
     [
       'floored: never 100 with a ms of error',
       { active: 864e5 * 400, degraded: 0, error: 1, unknown: 0 },

@@ -1,6 +1,6 @@
 import type { MonitorStatus } from './monitor.ts';
 
-/** A verdict: the monitor has this status from `at` (epoch ms) on. */
+/** The monitor has this status from `at` (epoch ms) on. */
 export type StatusSince = { readonly at: number; readonly status: MonitorStatus };
 
 /**

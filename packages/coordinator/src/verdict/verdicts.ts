@@ -78,8 +78,8 @@ function judgement(
   const before = state.verdicts;
   if (isConfirmedAtOnce(monitor)) return { status, reason, begin: null, verdicts: NONE };
   if (status === 'unknown') return { status, reason, begin: null, verdicts: before };
-  // Regions may enter with a slot that is still open. The
-  // slot has no report yet, so it is not a part of the row.
+  // Regions may enter the electorate with a slot that is still open (`canEnter`). Such
+  // a slot has no verdict yet, so this verdict is about the newest slot that has one.
   const isDecided = slot !== null && slot <= state.decidedSlot;
   const about = isDecided ? slot : (before.at(-1)?.slot ?? state.decidedSlot);
   const all = withVerdict(before, { slot: about, status, at: frame.instants.slotNow });
@@ -133,8 +133,8 @@ export function ageVotes(
 }
 
 /**
- * Makes the status `unknown` if a jump of the slots' clock left too few votes. Decisions call it, because a
- * decision may come before the regular check for expired votes.
+ * Makes the status `unknown` if a jump of the slots' clock left too few votes. Decisions and changes of the
+ * declaration call it, because they may come before the regular check for expired votes.
  */
 export function ageByJump(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   if (!hasAgedVote(state, frame.jumpedAt)) return;

@@ -87,16 +87,16 @@ export type WrittenState = Readonly<
   >
 >;
 
-/** A monitor's votes and open slots, in the form in which they are stored. They change with each slot. */
+/** A monitor's votes, verdicts and open slots, in the form in which they are stored. They change with each slot. */
 export type WrittenVotes = {
   readonly id: number;
-  /** Newest decided slot, epoch ms; 0: no slot was decided yet. */
+  /** See `MonitorState.decidedSlot`. */
   readonly decidedSlot: number;
   /** When these votes and slots were written, epoch ms on the slots' clock. */
   readonly writtenAt: number;
   readonly votes: readonly StoredVote[];
   readonly verdicts: readonly SlotVerdict[];
-  /** Undecided slots that have a report or are older than the newest decided slot, oldest first. */
+  /** Undecided slots that have a report or are not newer than `decidedSlot`, oldest first. */
   readonly open: readonly { readonly slot: number; readonly reports: readonly StoredVote[] }[];
 };
 
@@ -112,8 +112,9 @@ export type Writes = {
    */
   readonly offGridSlots: MonitorSlot[];
   /**
-   * Monitors, each with the slot of a result or the instant of a change of status.
-   * The hour of this slot or instant was rolled up before, and is rolled up again.
+   * Monitors, each with the slot of a result, or with an instant of a day whose times in each status
+   * change. The hour of this slot or instant was rolled up before, and is rolled up again with the
+   * times of its day.
    */
   readonly repairs: MonitorSlot[];
   readonly states: WrittenState[];
