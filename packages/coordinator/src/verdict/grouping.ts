@@ -13,7 +13,7 @@ import { urlSecrets } from '@svc/shared/url-secrets.ts';
 export const TOLD_ALONE = 20;
 /** Two changes belong together if less than this time lies between them, ms. */
 export const GROUP_WINDOW_MS = 30_000;
-/** Time for which an alert waits for other alerts of its group after it was queued, ms. */
+/** Time for which an alert that is no reminder waits for other alerts of its group after it was queued, ms. */
 export const COLLECT_MS = 3_000;
 /**
  * Maximum number of monitors that the message of a group lists: the worst statuses
@@ -28,14 +28,14 @@ export function isTogether(one: number, other: number): boolean {
 
 type Change = { readonly at: number; readonly rank: number };
 
-/** The monitors of one workspace that changed recently. */
+/** The monitors of one workspace that changed recently. The caller counts reminders in an object of their own. */
 export class RecentChanges {
   /** Changes by monitor id; the change that was noted last is at the end. */
   readonly #changes = new Map<number, Change>();
 
   /**
-   * Notes a change. Every channel of the monitor notes the change, so the same
-   * change may be noted several times.
+   * Notes a change. The caller notes it for every channel of the monitor, so the
+   * same change may be noted several times.
    *
    * @param at when the alert about the change was queued, epoch ms
    * @returns the position of the monitor among the monitors that changed together, counted from 1
