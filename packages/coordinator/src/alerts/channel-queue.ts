@@ -29,7 +29,7 @@ export type ChannelQueue = {
   /** Whether the channel was removed, or this object was dropped because it was idle. */
   isRemoved: boolean;
 
-  /** Whether the channel, or its next deliveries, are being read. A channel has at most one such read at a time. */
+  /** Whether the channel or its next deliveries are being read. A channel has one such read at a time. */
   isReading: boolean;
   /** Whether the deliveries must be read once more, because something changed during the present read. */
   isToReadAgain: boolean;

@@ -321,7 +321,10 @@ export function plainText({ title, facts, link }: Content): string {
   return [title, ...facts.map(plainLine), link].join('\n');
 }
 
-/** The title and the first fact, in one line. Only the title if there is no fact, or if the first one is the target. */
+/**
+ * The title and the first fact, in one line. Only the title
+ * if there is no fact, or if the first one is the target.
+ */
 export function summaryOf({ title, facts }: Content): string {
   const [first] = facts;
   return first === undefined || first.isAddress ? title : `${title}: ${first.text}`;

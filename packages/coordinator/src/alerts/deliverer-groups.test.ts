@@ -21,7 +21,7 @@ const DOWN: SendResult = { outcome: 'retry', error: 'down', statusCode: 503 };
 let parts: ConfiguredStore;
 let deliverer: Deliverer;
 let sent: { kind: string; alert: Alert; deliveryId: string }[];
-/** An answer that never arrives, because the process is killed before. */
+/** An answer that does not arrive before {@link killed}. */
 let unanswered: PromiseWithResolvers<SendResult>;
 let answer: (alert: Alert) => SendResult | Promise<SendResult>;
 
@@ -351,7 +351,7 @@ test('notices about many monitors come as one message, like alerts, and their en
   expect(groups()).toHaveLength(2);
 });
 
-/** Queues a reminder of each monitor, whose alert is open at the channel. */
+/** Queues a reminder about each monitor. The channel has the alert that the reminder repeats. */
 async function queueReminders(notificationId: number, monitorIds: readonly number[]): Promise<void> {
   const alerts = monitorIds.map((monitorId) => {
     const alert = alertAbout(monitorId, 'error', { reminder: { number: 1, lastsMs: 3_600_000 } });
@@ -380,7 +380,7 @@ async function queueReminders(notificationId: number, monitorIds: readonly numbe
 test.each([
   ['before', 1],
   ['after', -1],
-] as const)('an alert queued %s many reminders is told at once, apart from them', async (_, order) => {
+] as const)('an alert queued %s many reminders is sent at once, without them', async (_, order) => {
   const id = await channel('email');
   const queued = [() => queue(id, [999], 'error'), () => queueReminders(id, ids(60))];
   for (const each of order === 1 ? queued : queued.reverse()) await each();

@@ -59,7 +59,7 @@ export type DelivererParts = {
 
 /** Time that {@link Deliverer.stop} waits for messages in progress, ms. */
 const STOP_GRACE_MS = 1_000;
-/** Time for which a channel is paused after the deliverer failed, such as by a failed read of the database, ms. */
+/** Time for which a channel is paused after a failure of the deliverer, such as a failed read, ms. */
 const TRY_AGAIN_MS = 1_000;
 /**
  * Maximum number of deliveries that one read returns for a stopped channel. All of them are left out except
@@ -88,9 +88,9 @@ export type TestedDelivery = {
 };
 
 /**
- * Sends the alerts of the outbox, in order per monitor and channel. An alert that is neither left out nor
- * given up is delivered at least once: after a crash between a send and its record, it is sent again, with
- * the same id. A channel that fails does not delay the others.
+ * Sends the alerts of the outbox. The alerts of a monitor reach a channel in order, except replayed ones. An
+ * alert that is neither left out nor given up is delivered at least once: after a crash between a send and its
+ * record, it is sent again, with the same id. A channel that fails does not delay the others.
  *
  *     queued, changed, ──▶ read the channel's ──▶ sending ──▶ recorded ─┐
  *     a wait is over       due deliveries                               │
@@ -145,7 +145,7 @@ export class Deliverer {
     this.#wallOffset = clock.wall() - clock.monotonic();
   }
 
-  /** Number of running tasks: messages in progress, and reads and writes of the database. Tests are not counted. */
+  /** Number of running tasks: messages, and reads and writes of the database. Tests are not counted. */
   get sending(): number {
     return this.#running.size;
   }
@@ -209,8 +209,8 @@ export class Deliverer {
   }
 
   /**
-   * Sends deliveries that other coordinators have queued: alerts of the shards that they lead, and mails of
-   * status pages. One call finds at most 1,000 deliveries.
+   * Sends deliveries that were queued elsewhere: alerts of other shards, and mails of status pages that other
+   * coordinators queue. One call finds at most 1,000 deliveries.
    *
    * @throws StoreError
    */
@@ -249,7 +249,8 @@ export class Deliverer {
   /**
    * Sends a test alert without the queue, and records it in the ledger. If
    * the test is delivered, the deliveries that wait for the channel are tried
-   * next. If the test shows that the address is dead, they are given up.
+   * next. If the test shows that the address is dead, they are given up. A test
+   * of settings that are changed meanwhile does not stop the channel.
    *
    * @throws StoreError also when there is no such channel
    */

@@ -42,7 +42,8 @@ export class Groups {
     const rank = this.#changesOf(changesKey(workspaceId, delivery), createdAt).note(monitorId, createdAt);
     const leftMs = createdAt + COLLECT_MS - wall;
     if (rank > TOLD_ALONE) {
-      // Reminders are queued a hundred at a time. They wait for no others, because other alerts would wait behind them.
+      // Up to a hundred reminders are queued at once. None of them waits for
+      // others, because all other alerts to the channel would wait behind it.
       if (leftMs > 0 && !isReminder(delivery))
         return { as: 'collected', waitMs: Math.min(leftMs, COLLECT_MS) };
       return { as: 'grouped' };
@@ -52,8 +53,8 @@ export class Groups {
   }
 
   /**
-   * Whether more than 20 monitors changed together with the first of
-   * these deliveries. The monitors of all these deliveries count.
+   * Whether more than 20 monitors changed together: those that changed within 30 s
+   * before or after the first of these deliveries, and those of all these deliveries.
    *
    * @param deliveries deliveries to one channel that may be in one message
    */
@@ -78,7 +79,7 @@ export class Groups {
   }
 }
 
-/** Reminders count apart from other alerts, as they are sent apart from them. */
+/** The key under which a change is counted. Reminders are counted separately, because they are sent separately. */
 function changesKey(workspaceId: number, delivery: QueuedDelivery): string {
   return isReminder(delivery) ? `${workspaceId} reminders` : `${workspaceId}`;
 }
@@ -88,8 +89,8 @@ function isReminder({ alert }: QueuedDelivery): boolean {
 }
 
 /**
- * Whether two deliveries to one channel may be in one message, if each {@link isGroupable}. A reminder shares
- * a message only with reminders: among them, people would overlook what has just failed.
+ * Whether two deliveries to one channel may be in one message, if both are groupable ({@link isGroupable}). A
+ * reminder shares a message only with reminders: among reminders, people would overlook a new failure.
  */
 export function mayShareMessage(one: QueuedDelivery, other: QueuedDelivery): boolean {
   return isReminder(one) === isReminder(other);
@@ -109,7 +110,7 @@ export function isGroupable(
 
 /**
  * The open interval in which the other members of a delivery's group were queued, epoch ms. It is twice as
- * long if the group is sent again, because another member may have been the oldest one at the first attempt.
+ * long if the group is sent again, because the first attempt may have collected the group around another member.
  */
 export function groupWindow({ createdAt, groupUid }: QueuedDelivery): { after: number; before: number } {
   const windowMs = (groupUid === null ? 1 : 2) * GROUP_WINDOW_MS;
@@ -145,7 +146,7 @@ export function oldestOf(members: readonly QueuedDelivery[]): number {
  *
  * @param members   at least one, in the order of their ids
  * @param delayedMs age of the oldest of the deliveries, ms
- * @returns null: this version cannot read the stored alert
+ * @returns null: this version can read none of the stored alerts
  */
 export function alertOf(members: readonly QueuedDelivery[], delayedMs: number): Alert | null {
   const alerts = members.map(({ alert }) => alert).filter((alert) => alert !== null);

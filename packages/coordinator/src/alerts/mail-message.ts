@@ -19,7 +19,7 @@ export type MailAddress = {
 export type MailEnvelope = {
   readonly from: MailAddress;
   readonly to: string;
-  /** Id of the message (`SendContext.deliveryId`). A repeated mail has the same id, and so the same `Message-ID`. */
+  /** See `SendContext.deliveryId`. A repeated mail has the same id, and so the same `Message-ID`. */
   readonly deliveryId: string;
   /** Start of the attempt, epoch ms. */
   readonly sentAt: number;

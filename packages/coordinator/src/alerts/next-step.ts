@@ -213,7 +213,10 @@ export function testedState(result: SendResult): ChannelState | null {
   return result.outcome === 'delivered' ? { state: 'taken-up', reason: null } : channelState(result);
 }
 
-/** The incident that this attempt announced, or may have announced, to the channel; null: none. */
+/**
+ * The incident that this attempt announced to the channel, or may have
+ * announced to it for the first time; null: there is no such incident.
+ */
 function announcedBy({ alert, isAnnounced }: QueuedDelivery, result: SendResult): AnnouncedIncident | null {
   if (alert === null) return null;
   const { incident } = alert;

@@ -24,7 +24,7 @@ import { closesIncidents } from './registry.ts';
 const LOOK_EVERY_MS = 30_000;
 /** Maximum number of reminders in one transaction. */
 const REMINDERS_PER_TRANSACTION = 100;
-/** The kinds that get no reminders. Their vendors themselves remind people of incidents that are not acknowledged. */
+/** The kinds that get no reminders. Their vendors remind people of incidents that are not acknowledged. */
 const NEVER_REMINDED = CHANNEL_KINDS.filter(closesIncidents);
 
 export type RemindersParts = {

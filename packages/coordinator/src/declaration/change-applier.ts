@@ -125,7 +125,8 @@ export class ChangeApplier implements ChangeEffects {
         if (!(await this.#step())) return;
       }
     } catch (error) {
-      // While a failed step waits for its next try, another call fails for the same reason. It is not logged again.
+      // While a failed step waits for its next try, other calls fail for the same
+      // reason. They are not logged.
       if (this.#isStopped || this.#waits.isWaiting) return;
       const waitMs = this.#waits.scheduleRetry(() => void this.applyRemaining());
       this.#parts.log.error(

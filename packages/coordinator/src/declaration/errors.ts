@@ -36,7 +36,7 @@ const CONFLICT_REASONS = [
    * custom domain belongs to another status page of the workspace.
    */
   'taken',
-  /** The declared file owns the resource or a part of it, and a request of the API tried to change or remove it. */
+  /** The declared file owns the resource or a part of it, and a request of the API would change or remove it. */
   'declared-in-file',
   /** Components show the monitor, and the request to remove it does not say what happens to them. */
   'in-use',

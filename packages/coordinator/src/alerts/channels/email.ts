@@ -143,8 +143,8 @@ function isAboutSender({ stage, enhanced, error }: Extract<MailResult, { kind: '
 }
 
 /**
- * Codes of RFC 3463 about the sender's address, the server
- * itself (except its limit of size), the protocol or the policy.
+ * Codes of RFC 3463 about the sender's address, the server itself
+ * (except its limit of size), commands of the protocol, or the policy.
  */
 const SENDER_CODE = /^5\.(?:1\.[78]|3\.[^4]|5\.[1-4]|7\.\d+)/;
 const SENDER_WORDS =

@@ -41,9 +41,9 @@ export const monitors: Kind<'monitors'> = {
   initialColumns: ({ now }) => ({ activated_at: now }),
   revisedColumns({ now }, { probe_version, activated_at }, before, after) {
     const isSameProbe = probeFingerprint(before) === probeFingerprint(after);
-    // A monitor is checked at once when its probed attributes change, or
-    // when it becomes active. `activated_at` stores the instant, so that
-    // a coordinator that starts later checks the monitor at once too.
+    // An active monitor is checked at once after its probed attributes
+    // change, and when it becomes active. `activated_at` stores the instant,
+    // so that a coordinator that starts later checks the monitor at once too.
     const isCheckedAnew = !isSameProbe || (after.active && !before.active);
     return {
       probe_version: probe_version + (isSameProbe ? 0 : 1),

@@ -52,7 +52,7 @@ export class SourceText {
   }
 }
 
-/** A parsed piece of a declared file, with the positions of its values. The file may be JSON, which is YAML too. */
+/** A parsed piece of a declared file, with the positions of its values. JSON is accepted, because it is YAML. */
 export class SourceDocument {
   readonly errors: SourceError[] = [];
   /**
