@@ -151,7 +151,7 @@ export interface ConfigurationChange {
   setChannelState(notificationId: number, state: 'ok' | 'failing', reason: string | null): Promise<void>;
 
   /**
-   * Gives the event loop a turn when this change has blocked the thread for about 5 ms. Every
+   * Gives the event loop a turn if about 5 ms have passed since its last turn in this change. Every
    * method above calls `giveTurn`. Callers with long loops of their own must call it too.
    *
    * @throws TypeError when the change has ended

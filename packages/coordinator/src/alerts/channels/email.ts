@@ -59,8 +59,8 @@ export const email: Channel<'email', typeof SETTINGS> = {
 };
 
 /**
- * Whether the mail belongs to the thread of an incident. Tests, mails about many
- * monitors, mails about svc itself and mails to visitors belong to no thread.
+ * Whether the mail belongs to the thread of an incident. Tests, mails about
+ * many monitors, notices and mails to visitors belong to no thread.
  */
 function belongsToIncident({ test, group, notice, letter }: Alert): boolean {
   return test !== true && group === undefined && notice === undefined && letter === undefined;
