@@ -150,7 +150,7 @@ export class Deliverer {
     return this.#running.size;
   }
 
-  /** Reads the channels with pending deliveries. */
+  /** Reads the channels, and the recipients of status pages, with pending deliveries. */
   waitingChannels(): Promise<readonly WaitingChannel[]> {
     return this.#ledger.waitingChannels();
   }

@@ -3,7 +3,7 @@ import type { HttpPost, PostFailure, PostReply, PostRequest, PostResult } from '
 import type { FailureReason, SendResult } from './channel.ts';
 
 /*
- * What all vendors with an HTTP API have in common: how svc sends JSON to them, and what their answers mean.
+ * The code that all vendors with an HTTP API share: it sends JSON to them, and judges their answers.
  */
 
 export type JsonRequest = Pick<PostRequest, 'method' | 'url' | 'secrets' | 'signal'> & {

@@ -267,9 +267,9 @@ function declaredChanges(
 }
 
 /**
- * The removed monitors, with the links to channels that they had at last, and with the links that ended
- * earlier in these changes. If another process unlinked and removed a monitor, this process may have no
- * state of the monitor in memory. Then only these links tell in which channels the incident must be closed.
+ * The removed monitors, with the links that they had when they were removed, and the links that these
+ * changes ended. If another process unlinked and removed a monitor, this process may have no state of
+ * the monitor in memory. Then only these links show in which channels the incident must be closed.
  */
 function removalsIn(changes: readonly Change[]): Map<number, RemovedRows | typeof UNREADABLE> {
   const unlinked = Map.groupBy(

@@ -9,7 +9,7 @@ import type { ConfigurationChange } from '../configuration.ts';
 export type ChannelStates = {
   /** Returns why a channel of this kind with these settings cannot deliver; null: it can deliver. */
   readonly channelProblem: (kind: ChannelKind, settings: object) => { readonly message: string } | null;
-  /** Whether failing channels that can deliver now become `ok`. Set for the first apply of a process. */
+  /** Whether failing channels that can deliver now become `ok`. Set for the first apply of a leader. */
   readonly resetsChannels: boolean;
 };
 

@@ -56,11 +56,11 @@ export type DeclaredFileParts = {
 
 export type DeclaredFileStatus = {
   readonly path: string;
-  /** When this process last applied the file, epoch ms; null: it has not applied the file yet. */
+  /** When this object last applied the file, epoch ms; null: it has not applied the file yet. */
   readonly appliedAt: number | null;
-  /** SHA-256 (hex) of the last applied file; null: this process has not applied the file yet. */
+  /** SHA-256 (hex) of the last applied file; null: this object has not applied the file yet. */
   readonly digest: string | null;
-  /** Number of resources in the last applied file. */
+  /** Number of resources in the last applied file; 0 before the first apply. */
   readonly resources: number;
   /** Errors of the present file; empty when the file is applied, or waits for the database. */
   readonly errors: readonly LocatedError[];
