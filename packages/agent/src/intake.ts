@@ -43,8 +43,8 @@ const JOBS_PER_PLACE = 4;
 const MAX_HELD_JOBS = 16_000;
 
 /**
- * Total size of the held jobs in their messages from which no further job is taken, bytes. A
- * job may have a request body of 256 KiB, but most jobs have half a kilobyte.
+ * Limit on the total size of the held jobs in their messages, bytes. At this size, no further job
+ * is taken. A job may have a request body of 256 KiB, but most jobs have half a kilobyte.
  */
 const MOST_HELD_BYTES = 64 * 1_024 * 1_024;
 
@@ -250,8 +250,8 @@ export function readJobsMessage(data: Uint8Array): JobsMessage | DropReason {
 
 /**
  * A job of a batch as it was read. `job`: the whole job is readable. `unsupported`: only its check
- * is not readable, for example because this agent does not know the kind of check. `invalid`: more
- * than its check is not readable; `key` names the job, or is null if it is not readable either.
+ * is not readable, for example because this agent does not know the kind of check. `invalid`: another
+ * member is not readable; `key` names the job, or is null if the key is not readable either.
  */
 type ReadJob =
   | { is: 'job'; job: CheckJob }

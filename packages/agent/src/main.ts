@@ -1,5 +1,5 @@
 // This file is plain JavaScript without static imports of svc's own modules,
-// so that an old Node can run it as far as the check of the version.
+// so that an old Node can run the built program as far as the check of the version.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   process.stderr.write(

@@ -77,7 +77,7 @@ type KeptLogin = Login & { readonly path: string };
 
 /**
  * Path of the file that `svc login` writes (XDG Base Directory
- * Specification). Null when the environment names no home folder.
+ * Specification). Null when the environment names neither a configuration folder nor a home folder.
  */
 export function loginFile({ XDG_CONFIG_HOME, HOME }: NodeJS.ProcessEnv): string | null {
   const folder = XDG_CONFIG_HOME || (HOME ? join(HOME, '.config') : '');

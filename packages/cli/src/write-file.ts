@@ -51,7 +51,8 @@ export async function requireWritable(path: string, replaces: boolean): Promise<
 
 /**
  * Writes a file as a whole. On failure, a new file does not exist, and an existing file keeps its content.
- * Only a file that must be overwritten in place ({@link overwrite}) may then hold a part of the new text.
+ * A part of the new text may remain only in a file that must be overwritten in place ({@link overwrite}),
+ * in a path that is no regular file, and in the target of a link that led to no file.
  *
  * @throws SvcError when the file cannot be written, or exists and may not be replaced
  */

@@ -319,8 +319,8 @@ export function knowsName({ rcode, isReferral }: DnsMessage): boolean {
 
 /**
  * RCODEs with which servers that do not know EDNS answer a query with EDNS
- * (RFC 6891, section 6.2.2; RFC 8906, section 8.1). Most SERVFAIL answers
- * have another cause, so the query is repeated without EDNS to find out.
+ * (RFC 6891, section 6.2.2; RFC 8906). Most SERVFAIL answers have another
+ * cause, so the query is repeated without EDNS to find out.
  */
 const EDNS_REFUSALS = new Set([RCODE.formatError, RCODE.serverFailure, RCODE.notImplemented]);
 

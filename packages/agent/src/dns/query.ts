@@ -18,7 +18,10 @@ export type Query = {
   garbage: () => void;
 };
 
-/** Gives up a query or question. After that, none of its functions is called. It may be called twice. */
+/**
+ * Gives up a query or question. It may be called twice. After that, none of its functions is called,
+ * except for a refusal that came at once: `EBUSY`, or that the client was closed already.
+ */
 export type Cancel = () => void;
 
 /** Whether a message with the right id from the right server is the answer (RFC 5452, section 4.2). */

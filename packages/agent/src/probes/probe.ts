@@ -44,8 +44,8 @@ export type ProbeOutcome = {
 
 export type ProbeContext = {
   /**
-   * Maximum duration of the whole attempt, ms, > 0. The probe itself ends the attempt, at most 250
-   * ms late. An answer that arrived in time counts, even if the agent reads it a little later.
+   * Maximum duration of the whole attempt, ms, > 0. The probe itself ends the attempt when this time
+   * is over. An answer that arrived in time counts, even if the agent reads it a little later.
    */
   timeoutMs: number;
   /**

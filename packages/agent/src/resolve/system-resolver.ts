@@ -130,7 +130,7 @@ class Search {
     };
   }
 
-  /** Drops the queries in progress. {@link run} then never settles. */
+  /** Drops the queries in progress. {@link run} then stays unsettled, unless its result was there already. */
   cancel(): void {
     this.#isCancelled = true;
     this.#cancel();

@@ -229,7 +229,7 @@ async function remove(args: readonly string[], surroundings: Surroundings): Prom
 
 /**
  * Finds the key that shows whether the server has reloaded. Null when the part has no account, or when the
- * file of its key is missing or contains no key. A former key or a region can be removed without this key.
+ * file of its key is missing or unusable. A former key or a region can be removed without this key.
  */
 async function signOf(
   folder: NatsFolder,

@@ -41,7 +41,7 @@ export type ClusterOptions = {
   routes: readonly string[];
   /**
    * Files for TLS between the servers. Each server checks the other servers'
-   * certificates with `ca`. Null when the servers use a private network without TLS.
+   * certificates with `ca`. Null when all servers are on loopback.
    */
   tls: (ServerTls & { ca: string }) | null;
 };
@@ -74,7 +74,7 @@ export const CONNECTION_BOUNDS = [
 
 /**
  * Writes the configuration of a nats-server 2.9.10 or newer. It includes {@link ACCOUNTS_FILE},
- * which several servers can share. When a region is added, only the file of accounts changes.
+ * which several servers can share. When a region is added, the configuration stays as it is.
  */
 export function serverConfiguration({ listen, store, pidFile, tls, cluster }: ServerOptions): string {
   return [

@@ -47,7 +47,10 @@ const ACCEPT = 4;
 const ACCEPT_ENCODING = 8;
 const AUTHORIZATION = 16;
 
-/** Headers that svc sends unless the monitor configures them. Each has one bit. */
+/**
+ * Headers that svc sends unless the monitor configures them; `Authorization`
+ * only if the URL has credentials. Each has one bit.
+ */
 const DEFAULTED: Readonly<Record<string, number>> = {
   __proto__: null as never,
   host: HOST,

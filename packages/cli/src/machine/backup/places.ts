@@ -67,8 +67,8 @@ export function placesOf(environment: NodeJS.ProcessEnv): Places {
 }
 
 /**
- * Names of the files in a folder with the keys and accounts of NATS that
- * `svc region` keeps. The list is empty when there is no such folder.
+ * Names of the files of `svc region` in its folder: keys, accounts, configurations
+ * and the state. The list is empty when the folder does not exist.
  *
  * @throws UsageError when the folder cannot be read, because a backup without its keys would look complete
  */

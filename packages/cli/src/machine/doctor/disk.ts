@@ -11,8 +11,8 @@ const LOW_BYTES = 1_024 * MIB;
 const FULL_BYTES = 64 * MIB;
 const WRITES = 20;
 /**
- * Duration of a durable write above which alerts are late,
- * ms. Each commit of the database waits for one such write.
+ * Median duration of a durable write above which there is a warning, because
+ * alerts are late, ms. Each commit of the database waits for one such write.
  */
 const SLOW_MS = 50;
 const TOO_SLOW_MS = 1_000;

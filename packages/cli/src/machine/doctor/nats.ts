@@ -11,7 +11,7 @@ import { type Finding, findingsOf, type Subject } from './finding.ts';
 const { ok, warning, failed, skipped } = findingsOf('nats');
 
 const MINIMUM = [2, 9, 10];
-/** Duration of a round trip above which checks are delayed, ms. */
+/** Duration of a round trip above which there is a warning, because checks begin late, ms. */
 const FAR_MS = 500;
 
 /**

@@ -120,7 +120,7 @@ async function reaches({ name, host, port }: Target, problem: string | null): Pr
   try {
     await onceWithin(socket, 'connect');
   } catch (error) {
-    // The host itself has sent the refusal, so it can be reached.
+    // The host, or a firewall in its place, has sent the refusal, so packets reach it.
     if (isCode(error, 'ECONNREFUSED'))
       return egress.warning(
         `${name} is reached, and refuses connections on port ${port}`,
