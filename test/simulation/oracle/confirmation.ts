@@ -84,8 +84,8 @@ export class Confirmation {
 
   /**
    * Returns the status that follows from the slots, and when the row began
-   * that made it; null: one slot was enough. If a row is long enough only
-   * because fewer slots are declared now, it still began with its first slot.
+   * that made it; null: one slot was enough. A row begins after the last slot that
+   * says less than the status, and may have more slots than are needed.
    *
    * @param isOpen whether an incident is open. After `unknown`,
    *   this decides whether a slot is a part of a row
@@ -124,6 +124,7 @@ export class Confirmation {
     const far = row.slice(-needed).map((each) => BADNESS[each.says]);
     const badness = isWorse ? Math.min(...far) : Math.max(...far);
     const status = (['active', 'degraded', 'error'] as const)[badness] ?? says;
-    return { status, begin: row[0]?.since ?? null };
+    const isLess = ({ says }: Decided) => (isWorse ? BADNESS[says] < badness : BADNESS[says] > badness);
+    return { status, begin: row[row.findLastIndex(isLess) + 1]?.since ?? null };
   }
 }

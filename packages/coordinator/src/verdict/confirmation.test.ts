@@ -54,6 +54,17 @@ describe('slots in a row', () => {
     expect(confirmedStatus([said(1, 'error')], 'unknown', true, two)?.status).toBe('error');
   });
 
+  test('begin after the last slot that says less than they do', () => {
+    const said = (slot: number, status: SlotVerdict['status']) => ({ slot, status, at: slot });
+    const two = { confirmAfter: 2, recoverAfter: 2 };
+    // An incident is open that is only degraded. `unknown` counts as `error` then.
+    const recovered = [said(1, 'degraded'), said(2, 'active'), said(3, 'active')];
+    expect(confirmedStatus(recovered, 'unknown', true, two)).toEqual({ status: 'active', begin: 2 });
+    // Three slots were needed until now.
+    const worse = [said(1, 'degraded'), said(2, 'error'), said(3, 'error')];
+    expect(confirmedStatus(worse, 'active', false, two)).toEqual({ status: 'error', begin: 2 });
+  });
+
   test('have one verdict each, which a late report replaces', () => {
     const before = [
       { slot: 1, status: 'error', at: 10 },

@@ -60,7 +60,10 @@ export function keptVerdicts(
 
 export type ConfirmedStatus = {
   readonly status: SlotVerdict['status'];
-  /** When the first of the slots in a row had its verdict, epoch ms. Null: the newest slot alone decided. */
+  /**
+   * When the first of the slots in a row that say at least this status had its verdict, epoch ms. Null:
+   * the newest slot alone decided.
+   */
   readonly begin: number | null;
 };
 
@@ -95,8 +98,10 @@ export function confirmedStatus(
     status === before || RANK[status] > RANK[before] !== isWorse;
   const row = verdicts.slice(verdicts.findLastIndex(isOtherwise) + 1);
   if (row.length < needed) return null;
-  const nearest = row
+  const { status } = row
     .slice(-needed)
     .reduce((one, other) => (RANK[other.status] > RANK[one.status] === isWorse ? one : other));
-  return { status: nearest.status, begin: row[0]?.at ?? newest.at };
+  const isLess = (each: SlotVerdict) => each.status !== status && RANK[each.status] > RANK[status] !== isWorse;
+  const first = row[row.findLastIndex(isLess) + 1] ?? newest;
+  return { status, begin: first.at };
 }
