@@ -101,7 +101,8 @@ export function confirmedStatus(
   const { status } = row
     .slice(-needed)
     .reduce((one, other) => (RANK[other.status] > RANK[one.status] === isWorse ? one : other));
-  const isLess = (each: SlotVerdict) => each.status !== status && RANK[each.status] > RANK[status] !== isWorse;
+  const isLess = (each: SlotVerdict) =>
+    each.status !== status && RANK[each.status] > RANK[status] !== isWorse;
   const first = row[row.findLastIndex(isLess) + 1] ?? newest;
   return { status, begin: first.at };
 }
