@@ -461,14 +461,29 @@ test('a cancelled question is not settled', async () => {
   expect(isSettled).toBe(false);
 });
 
+const STOPPED = { kind: 'unable', why: 'the agent is stopping' };
+
 test('closing settles open and later questions', async () => {
   const server = await serve(() => null);
   const closing = client();
   const open = ask(closing, policy([server]));
   await closing.close();
-  const stopped = { kind: 'unable', why: 'the agent is stopping' };
-  expect(await open).toEqual(stopped);
-  expect(await ask(closing, policy([server]))).toEqual(stopped);
+  expect(await open).toEqual(STOPPED);
+  expect(await ask(closing, policy([server]))).toEqual(STOPPED);
+});
+
+test('closing settles a question that waits only for an answer over TCP', async () => {
+  const isAskedOverTcp = Promise.withResolvers<void>();
+  const server = await serve(({ transport }) => {
+    if (transport === 'udp') return { isTruncated: true };
+    isAskedOverTcp.resolve();
+    return null;
+  });
+  const closing = client();
+  const open = ask(closing, policy([server], { waitMs: () => 500, timeoutMs: 1_000 }));
+  await isAskedOverTcp.promise;
+  await closing.close();
+  expect(await open).toEqual(STOPPED);
 });
 
 test('thousands of questions are all answered, over a bounded number of ports', async () => {

@@ -28,7 +28,7 @@ export class DnsClient {
   readonly #servers = new Map<string, KnownServer>();
   readonly #silence = new Silence();
   readonly #now: () => number;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   /** @param now a monotonic clock, ms */
   constructor(now: () => number = () => performance.now()) {
@@ -42,13 +42,13 @@ export class DnsClient {
    * @param question a question with a canonical name, as `canonicalName` returns it
    */
   askServers(question: DnsQuestion, policy: AskPolicy, settle: (reply: DnsReply) => void): Cancel {
-    if (this.#isClosed) {
+    if (this.#closing.signal.aborted) {
       process.nextTick(settle, { kind: 'unable', why: 'the agent is stopping' } satisfies DnsReply);
       return () => {};
     }
     const servers = this.#inOrder(policy.servers);
     for (const server of servers) if (server.takeRetrial()) this.#askInPassing(server, question);
-    const shared = { silence: this.#silence, now: this.#now };
+    const shared = { silence: this.#silence, now: this.#now, closing: this.#closing.signal };
     const open = new OpenQuestion(question, policy, servers, shared, settle);
     open.start((name) => this.#askForOther(name, policy));
     return open.cancel;
@@ -64,16 +64,16 @@ export class DnsClient {
     return this.#silence.isTotal(since, this.#now());
   }
 
-  /** Closes the UDP sockets. Questions that wait for an answer over UDP settle as `unable`. */
+  /** Settles all open questions as `unable`, and closes the sockets. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     await Promise.all([...this.#servers.values()].map(({ udp }) => udp.close()));
   }
 
   /** Asks for a name only to test whether the servers answer. The answer is not used. */
   #askForOther(name: string, { servers, waitMs, timeoutMs }: AskPolicy): void {
     const policy = { servers, waitMs, tries: 4, timeoutMs: Math.min(timeoutMs, OTHER_NAME_MS) };
-    if (!this.#isClosed) this.askServers({ name, type: 'A' }, policy, () => {});
+    this.askServers({ name, type: 'A' }, policy, () => {});
   }
 
   /** Tests whether a silent server answers within half a second again. No caller waits for this test. */

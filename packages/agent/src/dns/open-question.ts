@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { connect } from 'node:net';
+import { onAbort } from '@svc/shared/waiting.ts';
 import { afterReading, type Bounded, Deadline } from '../deadline.ts';
 import type { KnownServer } from './known-server.ts';
 import { type DnsMessage, type DnsQuestion, decodeMessage, encodeQuery, RCODE } from './packet.ts';
@@ -50,7 +51,12 @@ export type DnsReply =
 const LISTEN_AFTER_MS = 100;
 
 /** The state that all questions of a client share. */
-type Shared = { readonly silence: Silence; readonly now: () => number };
+type Shared = {
+  readonly silence: Silence;
+  readonly now: () => number;
+  /** Aborted when the client is closed. */
+  readonly closing: AbortSignal;
+};
 
 /** One question on its way through the servers. */
 export class OpenQuestion implements Bounded {
@@ -72,6 +78,7 @@ export class OpenQuestion implements Bounded {
   readonly #reasons: string[] = [];
   readonly #cancels: Cancel[] = [];
   readonly #deadline: Deadline | undefined;
+  #unregister: Cancel = () => {};
   #newest: KnownServer | undefined;
   #wait: NodeJS.Timeout | undefined;
   #tries = 0;
@@ -106,6 +113,7 @@ export class OpenQuestion implements Bounded {
    */
   start(askForOther: (name: string) => void): void {
     this.#askForOther = askForOther;
+    this.#unregister = onAbort(this.#shared.closing, this.#stopped);
     this.#shared.silence.recordQuestion(this.#question.name, this.#startedAt);
     this.next();
   }
@@ -113,6 +121,7 @@ export class OpenQuestion implements Bounded {
   readonly cancel = (): void => {
     if (!this.#isDone) this.#noteEnd();
     this.#isDone = true;
+    this.#unregister();
     this.#deadline?.end();
     clearTimeout(this.#wait);
     for (const cancel of this.#cancels) cancel();
@@ -236,10 +245,6 @@ export class OpenQuestion implements Bounded {
 
   #lost(server: KnownServer, code: string, how = ''): void {
     if (this.#isDone) return;
-    if (code === 'ECANCELLED') {
-      this.#finish({ kind: 'unable', why: 'the agent is stopping' });
-      return;
-    }
     const what = code === 'EBADRESP' ? 'malformed answer' : code;
     this.#discard(server, `${what} from ${serverName(server.address)}${how === '' ? '' : ` ${how}`}`);
   }
@@ -257,6 +262,10 @@ export class OpenQuestion implements Bounded {
   readonly #garbage = (): void => {
     this.#ignored += 1;
     this.#noteHeard();
+  };
+
+  readonly #stopped = (): void => {
+    this.#finish({ kind: 'unable', why: 'the agent is stopping' });
   };
 
   onDeadline(): void {
