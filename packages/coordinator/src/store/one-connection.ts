@@ -3,7 +3,7 @@ import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult }
 /**
  * The result of one statement. `rows`: the returned rows, which include the ids of
  * inserted rows if the statement asks for them. `changes`: the number of returned rows,
- * or of written rows if the statement returns no rows.
+ * or of written rows if the statement returns no rows; 0 on a connection that only reads SQLite.
  */
 export type StatementOutcome = {
   readonly rows: unknown[];

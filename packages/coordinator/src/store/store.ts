@@ -12,15 +12,15 @@ export type RowOutcome = { readonly changes: number; readonly id: number };
 
 /**
  * One statement for many rows of parameters, which run in their order. A `?` is a
- * parameter. Among the columns of a SELECT, PostgreSQL cannot infer the type of a
- * parameter, so the parameter is written `?::bigint` or `?::bytea` there.
+ * parameter. Where PostgreSQL cannot infer the type of a parameter, as among the columns
+ * of a SELECT, the parameter is written with its type, such as `?::bigint`.
  */
 export type SqlStep = { readonly sql: string; readonly rows: readonly (readonly SqlValue[])[] };
 
 /**
  * The database. It writes on one connection and reads on others. A wait for the disk, or for another
- * program's lock, never blocks the caller's thread, and a write never delays a read. One transaction is
- * written at a time. Further transactions wait in memory.
+ * program's lock, does not block the caller's thread (except with `storeInProcess`), and a write does not delay
+ * a read. One transaction is written at a time. Further transactions wait in memory.
  */
 export interface Store {
   /**
@@ -66,7 +66,7 @@ export interface Store {
    *
    * @returns for each step the outcomes of its rows, made while the caller iterates
    * @throws StoreError for failures of the database;
-   *   `store-unanswered` when the commit is nevertheless durable
+   *   `store-unanswered` when the commit is nevertheless durable; `store-writer-lost` as for {@link transaction}
    */
   commit(steps: readonly SqlStep[]): Promise<readonly Iterable<RowOutcome>[]>;
   /**

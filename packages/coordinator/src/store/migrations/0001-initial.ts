@@ -36,8 +36,8 @@ const ACCESS = [
   'CREATE INDEX audit_object ON audit (object, id)',
   'CREATE INDEX audit_outcome ON audit (outcome, id)',
   'CREATE INDEX audit_at ON audit (at)',
-  // Sessions of visitors, and links that work once. Only hashes of their secrets are kept. A subject is
-  // `token:<id>` or `page:<id>`. It refers to one of two tables, so it is no foreign key.
+  // Sessions of the dashboard and of visitors of pages, and links that work once. Only hashes of their secrets are
+  // kept. A subject is `token:<id>` or `page:<id>`. It refers to one of two tables, so it is no foreign key.
   `CREATE TABLE sessions (
     hash TEXT PRIMARY KEY, subject TEXT NOT NULL, credential TEXT NOT NULL, created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL)`,
@@ -281,18 +281,19 @@ const TOTALS = [
 ];
 
 const DELIVERY = [
-  // The outbox and, after sending, the ledger. `uid` is sent as `webhook-id`. `alert` is the alert as
-  // JSON. `incident` and `status` come from the alert; null: the alert cannot be read. `state`:
-  // pending, delivered, dead or superseded. `attempts` is the number of all attempts. `tries` is the
-  // number of attempts since the last replay, which was at `replayed_at`. The `monitor_id` of a test
-  // alert is 0. `group_uid`: the id of the grouped message in which the delivery may have been sent;
-  // null: it was in no grouped message. A delivery has no foreign key. So a channel with many
-  // deliveries is removed at once, and its deliveries are removed later in small steps.
+  // The outbox and, after sending, the ledger. `uid` is sent as `webhook-id`. `alert` is JSON, see
+  // `stored-alerts.ts`. `incident` and `status` are copies from it. `state`: pending, delivered, dead
+  // or superseded. `attempts` is the number of all attempts. `tries` is the number of attempts since
+  // the last replay, which was at `replayed_at`; null: it was never replayed. A delivery that is about
+  // no monitor has a `monitor_id` of 0 or less. `group_uid`: the id of the grouped message in which
+  // the delivery may have been sent; null: it was in no grouped message. A delivery has no foreign
+  // key. So a channel with many deliveries is removed at once, and its deliveries are removed later
+  // in small steps.
   //
   // `due_at`: when the delivery may be sent, if it is the oldest pending delivery of its monitor and channel;
-  // 0: at once. Null: the delivery has ended, or waits behind an older delivery. `hastened`, 0 or 1: another
-  // delivery to the channel succeeded, so this delivery became due before `next_attempt_at`. It does not
-  // become due early in this way again before an attempt at a regular time.
+  // 0: at once. Null: the delivery has ended, or waits behind an older delivery. `hastened`, 0 or 1: the
+  // delivery became due before `next_attempt_at`, because another delivery to the channel succeeded or the
+  // channel was changed. No further success makes it due early before an attempt at a regular time.
   `CREATE TABLE deliveries (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
     notification_id INTEGER NOT NULL, monitor_id INTEGER NOT NULL, alert TEXT NOT NULL,
@@ -326,7 +327,7 @@ const DELIVERY = [
   'CREATE INDEX delivery_threads_at ON delivery_threads (at)',
 ];
 
-/** Maintenance windows and incidents. No declared file and no Terraform resource declares these rows. */
+/** Maintenance windows, mutes and incidents. No declared file and no Terraform resource declares these rows. */
 const NOTES = [
   // `repeat`: JSON, see `maintenance-windows.ts`; null: the window occurs once. `ended_at`: when an operator
   // ended the window; null: it was not ended.
@@ -386,8 +387,8 @@ const NOTES = [
 ];
 
 /**
- * Visitors of status pages: who gets mails of a page, what was announced
- * to subscribers, and where custom domains point.
+ * Visitors of status pages: who gets mails of a page, what was announced to
+ * subscribers, where custom domains point, and the icons of pages.
  */
 const VISITORS = [
   // A mail address to which a page sends mails. `subscription`: none (its owner only asked to sign

@@ -232,7 +232,7 @@ export async function beginTellingUpdates({ db }: Transaction): Promise<void> {
 /** A published page that shows an incident. */
 export type TellingPage = {
   readonly pageId: number;
-  /** The name of the incident's monitor on the page; null: the page does not show this monitor. */
+  /** The name of the incident's monitor on the page; null: the page does not show it, or there is none. */
   readonly monitorName: string | null;
   /** Names of the affected components that the page shows. */
   readonly components: readonly string[];

@@ -9,8 +9,8 @@ export type CheckedDomain = {
   /** The ASCII form of the domain, which browsers request. */
   readonly domain: string;
   /**
-   * `verified`: a check found that the domain points to this service, and not several checks since found that it
-   * points elsewhere. The page is served under the domain while the page is published.
+   * `verified`: a check found the domain pointing to this service, and fewer than three checks since then found it
+   * pointing elsewhere. The page is served under the domain while the page is published.
    */
   readonly state: 'verified' | 'pending';
   /**

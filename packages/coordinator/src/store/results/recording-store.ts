@@ -55,7 +55,8 @@ export interface RecordingStore {
   /**
    * Writes the batch in one transaction. Resolves when it is durable.
    *
-   * @returns the ids of `writes.deliveries`, in their order; null: the channel of the delivery was removed
+   * @returns the ids of `writes.deliveries`, in their order; null: the delivery was not inserted, because its channel
+   *   was removed or a delivery with its uid exists
    * @throws StoreError when the batch is not known to be written. Nothing of it was written, except if the writing
    *   thread died during the commit, or the ids could not be read after a commit whose answer was lost
    */

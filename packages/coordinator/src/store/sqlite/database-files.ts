@@ -8,7 +8,7 @@ import { isSqliteFailure, StoreError, storeErrorOf } from '../errors.ts';
 export async function fileSizes(path: string): Promise<DatabaseSizes> {
   const [file, journal, disk] = await Promise.all([
     stat(path),
-    // The journal does not exist while no program has the database open.
+    // When the last program closes the database, SQLite removes the journal.
     stat(`${path}-wal`).catch(() => ({ size: 0 })),
     statfs(dirname(path)),
   ]);
