@@ -40,8 +40,8 @@ export type Frame = {
    */
   isResumed: boolean;
   /**
-   * The hours before this instant (epoch ms) are rolled up already. A result with an earlier slot causes its
-   * hour to be rolled up again.
+   * The hours before this instant (epoch ms) are rolled up, or are being rolled up. A result with an earlier slot
+   * causes its hour to be rolled up again.
    */
   readonly rolledUpUntil: number;
   /** Regions that had an agent within 24 h. */

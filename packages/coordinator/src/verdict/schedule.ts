@@ -6,8 +6,8 @@ import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
  *
  * A monitor's slots lie on a grid of its own, `phase` after every multiple of its period. The slots are the
  * same in all regions of the monitor. Its first slot after a creation, an activation or a change of the probed
- * attributes may lie off the grid, so that an hourly monitor has its first result at once. While recorded slots
- * lie in the future, the scheduler shifts all grids (`SlotClock.gridShiftMs`).
+ * attributes may lie off the grid, so that an hourly monitor has its first result at once. If recorded slots lie
+ * in the future when a leadership begins, the scheduler shifts all grids (`SlotClock.gridShiftMs`).
  */
 
 /** Shortest distance between the first slots of different monitors, ms: 500 first slots a second. */

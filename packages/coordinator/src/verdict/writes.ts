@@ -7,17 +7,14 @@ import type { MonitorState, ReasonInterval } from './state.ts';
 import type { Vote } from './status.ts';
 import type { Announced, TransitionReason } from './transition.ts';
 
-/**
- * A region's report about a slot. It is recorded unless an outcome of the region and
- * slot is recorded already.
- */
+/** A region's report about a slot, to be recorded. */
 export type ReportedResult = {
   readonly result: CheckResult;
   readonly region: Region;
   readonly agent: string;
 };
 
-/** A slot that a region will not report. */
+/** A slot that a region will not report. It is recorded as `not_run`, unless the region has a report about it. */
 export type Abstention = {
   readonly monitorId: number;
   readonly version: number;
