@@ -54,7 +54,7 @@ describe('slots in a row', () => {
     expect(confirmedStatus([said(1, 'error')], 'unknown', true, two)?.status).toBe('error');
   });
 
-  test('begin after the last slot that says less than they do', () => {
+  test('begin after the last slot whose verdict is nearer to the former status than theirs', () => {
     const said = (slot: number, status: SlotVerdict['status']) => ({ slot, status, at: slot });
     const two = { confirmAfter: 2, recoverAfter: 2 };
     // An incident is open that is only degraded. `unknown` counts as `error` then.

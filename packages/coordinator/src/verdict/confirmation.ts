@@ -48,7 +48,7 @@ export function withVerdict(verdicts: readonly SlotVerdict[], verdict: SlotVerdi
 /**
  * Returns the newest verdicts, as many as {@link confirmedStatus} may need later. Call it only
  * after {@link confirmedStatus} has seen all verdicts. If fewer slots in a row are declared
- * while a row lasts, the change of status still begins with the first slot of the row.
+ * while a row lasts, the change of status may still begin with the first slot of the row.
  */
 export function keptVerdicts(
   verdicts: readonly SlotVerdict[],
@@ -61,8 +61,8 @@ export function keptVerdicts(
 export type ConfirmedStatus = {
   readonly status: SlotVerdict['status'];
   /**
-   * When the first of the slots in a row that say at least this status had its verdict, epoch ms. Null:
-   * the newest slot alone decided.
+   * When the row of slots began that changes the status: when its first slot had its verdict, epoch ms. Each slot of
+   * the row has the new status, or one that is further from the former status. Null: the newest slot alone decided.
    */
   readonly begin: number | null;
 };
