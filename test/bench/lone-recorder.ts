@@ -36,7 +36,7 @@ export function loneParts(
     monitors,
     presence: { regions, hadAgentWithin24h: (region: Region) => regions.includes(region) },
     rollups: { claimedUntil: 0 },
-    maintenance: { windows: Windows.NONE, replaceWindows: () => {} },
+    maintenance: { windows: new Windows(), changeWindows: () => {} },
     slots: { isOfferedAgain: () => false, resultArrived: () => {}, outcomeRecorded: () => {} },
     clock: systemClock,
     slotClock: { now: slotNow, jumpedMs: 0, jumpedAt: null, aheadSlot: null, onJump: () => () => {} },

@@ -4,7 +4,7 @@ import { loadWindows } from '@svc/coordinator/store/incidents/maintenance-window
 import { createRecordingStore, type RecordingStore } from '@svc/coordinator/store/results/recording-store.ts';
 import { numbersFor, type RegionNumbers } from '@svc/coordinator/store/results/region-numbers.ts';
 import type { SqlValue, Store } from '@svc/coordinator/store/store.ts';
-import type { LiveWindow, Windows } from '@svc/coordinator/verdict/maintenance-window.ts';
+import type { LiveWindow } from '@svc/coordinator/verdict/maintenance-window.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import { ONLY_SHARD } from '@svc/coordinator/verdict/shard.ts';
 import type { Link } from '@svc/coordinator/verdict/state.ts';
@@ -122,7 +122,7 @@ export class DatabaseWorldStore implements WorldStore {
     if (until !== null) await this.#write("INSERT INTO mutes VALUES (?, 0, ?, 'Ada')", monitorId, until);
   }
 
-  windows(now: number): Promise<Windows> {
+  windows(now: number): Promise<ReadonlyMap<number, LiveWindow>> {
     return loadWindows(this.#store, now);
   }
 

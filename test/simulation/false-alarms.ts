@@ -114,7 +114,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
     const evaluation = new Evaluation({
       states,
       monitors: { get: () => monitor },
-      windows: Windows.NONE,
+      windows: new Windows(),
       instants: { wall: at, slotNow: at, monotonic: at - BEGIN, jumpedMs: 0, jumpedAt: null },
       electable: ALL,
       rolledUpUntil: 0,

@@ -4,7 +4,7 @@ import type {
   RecordingStore,
   StreamPosition,
 } from '@svc/coordinator/store/results/recording-store.ts';
-import { type LiveWindow, Windows } from '@svc/coordinator/verdict/maintenance-window.ts';
+import type { LiveWindow } from '@svc/coordinator/verdict/maintenance-window.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { StoredState } from '@svc/coordinator/verdict/restart.ts';
 import type { Link, ReasonInterval } from '@svc/coordinator/verdict/state.ts';
@@ -35,7 +35,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
   readonly #incidents = new Map<string, number>();
   readonly #channels = new Set<number>();
   #changes: number[] = [];
-  #windows = Windows.NONE;
+  readonly #windows = new Map<number, LiveWindow>();
   #lastChange = 0;
   readonly #positions = new Map<string, StreamPosition>();
   /** The uids of all deliveries. */
@@ -82,10 +82,11 @@ export class MemoryStore implements WorldStore, RecordingStore {
   }
 
   async setWindow(id: number, window: LiveWindow | null): Promise<void> {
-    this.#windows = this.#windows.with(id, window);
+    if (window === null) this.#windows.delete(id);
+    else this.#windows.set(id, window);
   }
 
-  async windows(): Promise<Windows> {
+  async windows(): Promise<ReadonlyMap<number, LiveWindow>> {
     return this.#windows;
   }
 

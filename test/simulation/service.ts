@@ -142,7 +142,7 @@ export class Service {
     const given = monitor === null ? NO_SLOTS : await givenSlots(around, monitor.id);
     const service = new Service(around, monitor, given, before);
     const loadedAt = service.#slotClock.now();
-    service.#maintenanceHold.replaceWindows(await around.store.windows(loadedAt), loadedAt);
+    service.#maintenanceHold.changeWindows(await around.store.windows(loadedAt), loadedAt);
     await service.#recorder.load();
     service.#store.isLoading = false;
     service.#batches.forget();

@@ -1,6 +1,6 @@
 import type { RecordingStore } from '@svc/coordinator/store/results/recording-store.ts';
 import type { RemovedMonitor } from '@svc/coordinator/verdict/declared-effects.ts';
-import type { LiveWindow, Windows } from '@svc/coordinator/verdict/maintenance-window.ts';
+import type { LiveWindow } from '@svc/coordinator/verdict/maintenance-window.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { Link } from '@svc/coordinator/verdict/state.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
@@ -22,8 +22,8 @@ export interface WorldStore {
   removeChannel(channel: number): Promise<void>;
   /** Stores the maintenance window in place of the window with its id. Null: removes that window. */
   setWindow(id: number, window: LiveWindow | null): Promise<void>;
-  /** The windows that are not over at `now`, epoch ms. */
-  windows(now: number): Promise<Windows>;
+  /** The windows that are not over at `now` (epoch ms), by their ids. */
+  windows(now: number): Promise<ReadonlyMap<number, LiveWindow>>;
   /** Adds an entry to the log of changes of the declaration. Returns its id. */
   logChange(monitorId: number): Promise<number>;
   /** Ids of the entries whose effects are not applied. */

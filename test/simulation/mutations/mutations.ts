@@ -664,8 +664,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'mutes hold nothing',
     file: 'verdict/maintenance-window.ts',
-    from: 'return this.#hold(monitorId, instant, () => true);',
-    to: 'return this.#hold(monitorId, instant, ({ id }) => id > 0);',
+    from: 'isDuring(window.times, instant)',
+    to: 'window.id > 0 && isDuring(window.times, instant)',
   },
   {
     name: 'nothing is announced at the end of a mute',
@@ -713,15 +713,15 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a jump of the clock over the end of a maintenance window is not noticed',
     file: 'checks/maintenance-hold.ts',
-    from: 'for (const { id } of this.#windows.values()) this.#arm(id);',
-    to: 'for (const { id } of this.#windows.values()) this.#ends.delete(id);',
+    from: 'for (const { id } of this.windows.values()) this.#arm(id);',
+    to: 'for (const { id } of this.windows.values()) this.#ends.delete(id);',
     story: JUMPED_WINDOW,
   },
   {
     name: 'a maintenance window that ends while its change is written holds its alerts for ever',
     file: 'checks/maintenance-hold.ts',
-    from: 'this.#arm(window.id, since);',
-    to: 'this.#arm(window.id);',
+    from: 'this.#arm(id, since);',
+    to: 'this.#arm(id);',
     story: ENDED_WHILE_WRITTEN,
   },
   {

@@ -128,7 +128,7 @@ export class Recording {
     const { slotClock } = this;
     this.maintenance = new MaintenanceHold({ clock, slotClock });
     const loadedAt = slotClock.now();
-    this.maintenance.replaceWindows(await loadWindows(this.store, loadedAt), loadedAt);
+    this.maintenance.changeWindows(await loadWindows(this.store, loadedAt), loadedAt);
     this.recorder = new Recorder({
       store: this.#recordingStore(),
       states: this.states,

@@ -114,9 +114,8 @@ export class AfterCommit {
     });
   }
 
-  #applyWindows({ windows, frame }: Evaluation): void {
-    const { maintenance } = this.#parts;
-    if (windows !== maintenance.windows) maintenance.replaceWindows(windows, frame.instants.slotNow);
+  #applyWindows({ changedWindows, frame }: Evaluation): void {
+    this.#parts.maintenance.changeWindows(changedWindows, frame.instants.slotNow);
   }
 
   #applyDeclared(batch: readonly RecorderEvent[]): void {

@@ -1,5 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { nextOccurrence, Windows } from '../verdict/maintenance-window.ts';
+import { type LiveWindow, nextOccurrence, Windows } from '../verdict/maintenance-window.ts';
 import { Deadlines } from './deadlines.ts';
 
 /** Highest speed of the slots' clock relative to the monotonic clock, apart from jumps. */
@@ -18,11 +18,11 @@ export type MaintenanceHoldParts = {
  * has the present statuses announced, because perhaps no result arrives that would cause an evaluation.
  */
 export class MaintenanceHold {
+  readonly windows = new Windows();
   readonly #parts: MaintenanceHoldParts;
   readonly #deadlines: Deadlines;
   /** For each window, the end of its present or next occurrence, epoch ms on the slots' clock. */
   readonly #ends = new Map<number, number>();
-  #windows = Windows.NONE;
   #ignoreJumps: () => void = () => {};
 
   #announce: (monitorIds: readonly number[]) => void = () => {};
@@ -32,10 +32,6 @@ export class MaintenanceHold {
     this.#deadlines = new Deadlines(parts.clock, (windowId) => this.#lookAt(windowId));
   }
 
-  get windows(): Windows {
-    return this.#windows;
-  }
-
   /**
    * @param announce announces the present status of these monitors to their channels. It is called when an
    *   occurrence of a window of the monitors is over
@@ -43,7 +39,7 @@ export class MaintenanceHold {
   start(announce: (monitorIds: readonly number[]) => void): void {
     this.#announce = announce;
     this.#ignoreJumps = this.#parts.slotClock.onJump(() => {
-      for (const { id } of this.#windows.values()) this.#arm(id);
+      for (const { id } of this.windows.values()) this.#arm(id);
     });
     this.#deadlines.start();
   }
@@ -54,25 +50,23 @@ export class MaintenanceHold {
   }
 
   /**
-   * Replaces the windows after an evaluation has changed them. The evaluation has announced the statuses that
-   * the new windows did not hold any more at `since`. If an occurrence ended after `since`, while the change
-   * was being written, this method has the statuses announced.
+   * Changes the windows after an evaluation has changed them, or adds those that were loaded. The evaluation
+   * has announced the statuses that the changed windows did not hold any more at `since`. If an occurrence ended
+   * after `since`, while the change was being written, this method has the statuses announced.
    *
-   * @param since the instant of the evaluation, epoch ms on the slots' clock
+   * @param changes by their ids; null: the window was removed
+   * @param since   the instant of the evaluation or of the loading, epoch ms on the slots' clock
    */
-  replaceWindows(windows: Windows, since: number): void {
-    const before = this.#windows;
-    this.#windows = windows;
-    for (const window of windows.values()) {
-      if (before.get(window.id) === window) continue;
-      this.#ends.delete(window.id);
-      this.#arm(window.id, since);
+  changeWindows(changes: ReadonlyMap<number, LiveWindow | null>, since: number): void {
+    for (const [id, window] of changes) {
+      this.windows.set(id, window);
+      this.#ends.delete(id);
+      this.#arm(id, since);
     }
-    for (const { id } of before.values()) if (windows.get(id) === undefined) this.#ends.delete(id);
   }
 
   #lookAt(windowId: number): void {
-    const window = this.#windows.get(windowId);
+    const window = this.windows.get(windowId);
     if (window === undefined) return;
     const end = this.#ends.get(windowId);
     if (end !== undefined && end <= this.#parts.slotClock.now()) {
@@ -89,7 +83,7 @@ export class MaintenanceHold {
    *   for the window, the first end after this instant is used
    */
   #arm(windowId: number, since = this.#parts.slotClock.now()): void {
-    const window = this.#windows.get(windowId);
+    const window = this.windows.get(windowId);
     if (window === undefined) return;
     const { clock, slotClock } = this.#parts;
     const end = this.#ends.get(windowId) ?? nextOccurrence(window.times, since)?.until;

@@ -5,7 +5,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { ExportNote } from '../store/export-totals.ts';
 import type { RecordingStore } from '../store/results/recording-store.ts';
 import type { DerivedIds } from '../verdict/derived-ids.ts';
-import type { Windows } from '../verdict/maintenance-window.ts';
+import type { LiveWindow, Windows } from '../verdict/maintenance-window.ts';
 import type { LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
 import type { SlotOutcomes } from '../verdict/slots.ts';
 import type { States } from '../verdict/state.ts';
@@ -73,10 +73,10 @@ export type RecorderParts = {
   readonly maintenance: {
     readonly windows: Windows;
     /**
-     * Called after the commit when a window was created, changed or removed. `since` is the instant of the
-     * evaluation, epoch ms on the slots' clock.
+     * Called after each commit with the windows that were created, changed or removed (null). `since` is the
+     * instant of the evaluation, epoch ms on the slots' clock.
      */
-    replaceWindows(windows: Windows, since: number): void;
+    changeWindows(changes: ReadonlyMap<number, LiveWindow | null>, since: number): void;
   };
   readonly presence: RecentRegions;
   /**

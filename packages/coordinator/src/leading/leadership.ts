@@ -344,7 +344,7 @@ async function loadMaintenance(
 ): Promise<MaintenanceHold> {
   const hold = new MaintenanceHold({ clock, slotClock });
   const loadedAt = slotClock.now();
-  hold.replaceWindows(await loadWindows(store, loadedAt), loadedAt);
+  hold.changeWindows(await loadWindows(store, loadedAt), loadedAt);
   for (const { id, timeZone } of await windowsOfUnknownZones(store))
     log.warn(
       { window: id, timeZone },

@@ -4,7 +4,7 @@ import { announceStatus } from './announcing.ts';
 import { isAhead, voteOf } from './casting.ts';
 import type { Frame, Instants, StatusChange } from './frame.ts';
 import { isOutcomeUnknown, KeptResults, type Report } from './kept-results.ts';
-import type { LiveWindow, Windows } from './maintenance-window.ts';
+import { DraftWindows, type LiveWindow, type Windows } from './maintenance-window.ts';
 import type { LiveMonitor } from './monitor.ts';
 import { looksLaterMs } from './next-instant.ts';
 import type { RegionSet } from './region-set.ts';
@@ -69,12 +69,12 @@ export class Evaluation {
   /** Monitors whose declaration this evaluation changes. Null: the monitor is removed. */
   readonly #declared = new Map<number, LiveMonitor | null>();
   readonly #results: KeptResults;
-  #windows: Windows;
+  readonly #windows: DraftWindows;
 
   constructor(input: EvaluationInput) {
     const { instants, electable, isHeld, closesIncidents, rolledUpUntil, isResumed } = input;
     this.#input = input;
-    this.#windows = input.windows;
+    this.#windows = new DraftWindows(input.windows);
     this.drafts = new Drafts(input.states);
     this.frame = {
       instants,
@@ -103,9 +103,9 @@ export class Evaluation {
     return this.frame.changes;
   }
 
-  /** The maintenance windows after this evaluation. */
-  get windows(): Windows {
-    return this.#windows;
+  /** The maintenance windows that this evaluation changed, by their ids; null: the window was removed. */
+  get changedWindows(): ReadonlyMap<number, LiveWindow | null> {
+    return this.#windows.changes;
   }
 
   /** The monitor's declaration, with the changes that this evaluation made so far. */
@@ -275,7 +275,7 @@ export class Evaluation {
    */
   windowChanged(id: number, window: LiveWindow | null): void {
     const before = this.#windows.get(id);
-    this.#windows = this.#windows.with(id, window);
+    this.#windows.set(id, window);
     const [held, holds] = [new Set(before?.monitorIds), new Set(window?.monitorIds)];
     for (const monitorId of new Set([...held, ...holds])) this.announceUntold(monitorId);
   }

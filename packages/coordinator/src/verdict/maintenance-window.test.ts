@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { instantOf, isTimeZone, localAt } from './local-time.ts';
 import {
   beginsWithItself,
+  DraftWindows,
   isDuring,
   type LiveWindow,
   nextOccurrence,
@@ -306,21 +307,51 @@ const once = (id: number, monitorIds: readonly number[], startsAt: number, endsA
   times: { startsAt, endsAt, timeZone: 'UTC', repeat: null, endedAt: null },
 });
 
-test('windows that are added at once hold like windows that are added one by one, and can be changed in the same way', () => {
-  const windows = [once(1, [7, 8], 0, 10), once(2, [8], 5, 20), once(3, [9], 0, 10)];
-  const atOnce = Windows.of(windows);
-  const oneByOne = windows.reduce((all, window) => all.with(window.id, window), Windows.NONE);
-  for (const both of [
-    [atOnce, oneByOne],
-    [atOnce.with(2, null), oneByOne.with(2, null)],
-    [atOnce.with(1, once(1, [9], 10, 30)), oneByOne.with(1, once(1, [9], 10, 30))],
-  ]) {
-    const covered = both.map((all) =>
-      [7, 8, 9].map((id) => [0, 5, 9, 10, 15, 20, 29, 30].filter((at) => all.cover(id, at))),
-    );
-    expect(covered[0]).toEqual(covered[1]);
-    expect([...(both[0]?.values() ?? [])]).toEqual([...(both[1]?.values() ?? [])]);
-  }
-  expect(atOnce.cover(8, 15)).toBe(true);
-  expect(atOnce.cover(7, 15)).toBe(false);
+const INSTANTS = [0, 5, 9, 10, 15, 20, 29, 30];
+const covered = (windows: Pick<Windows, 'cover'>) =>
+  [7, 8, 9].map((id) => INSTANTS.filter((at) => windows.cover(id, at)));
+
+test('a set of windows can be changed one by one', () => {
+  const windows = Windows.of([once(1, [7, 8], 0, 10), once(2, [8], 5, 20), once(3, [9], 0, 10)]);
+  expect(covered(windows)).toEqual([
+    [0, 5, 9],
+    [0, 5, 9, 10, 15],
+    [0, 5, 9],
+  ]);
+  windows.set(2, null);
+  windows.set(1, once(1, [9], 10, 30));
+  expect(covered(windows)).toEqual([[], [], [0, 5, 9, 10, 15, 20, 29]]);
+  expect([...windows.values()].map(({ id }) => id)).toEqual([3, 1]);
+});
+
+const someChange = fc
+  .record({
+    id: fc.constantFrom(-7, 1, 2),
+    monitorIds: fc.subarray([7, 8, 9], { minLength: 1 }),
+    span: fc.tuple(fc.constantFrom(...INSTANTS), fc.constantFrom(...INSTANTS)),
+    isRemoved: fc.boolean(),
+  })
+  .map(({ id, monitorIds, span: [one, other], isRemoved }) => {
+    const window = isRemoved ? null : once(id, monitorIds, Math.min(one, other), Math.max(one, other));
+    return [id, window] as const;
+  });
+
+test('a draft holds as the windows do once its changes are committed, and leaves them as they are until then', () => {
+  fc.assert(
+    fc.property(fc.array(someChange), fc.array(someChange), (before, changes) => {
+      const [windows, expected] = [new Windows(), new Windows()];
+      for (const [id, window] of before) for (const each of [windows, expected]) each.set(id, window);
+      const former = covered(windows);
+      const draft = new DraftWindows(windows);
+      for (const [id, window] of changes) {
+        draft.set(id, window);
+        expected.set(id, window);
+      }
+      expect(covered(draft)).toEqual(covered(expected));
+      for (const id of [-7, 1, 2]) expect(draft.get(id)).toBe(expected.get(id));
+      expect(covered(windows)).toEqual(former);
+      for (const [id, window] of draft.changes) windows.set(id, window);
+      expect(covered(windows)).toEqual(covered(expected));
+    }),
+  );
 });

@@ -239,35 +239,18 @@ export type LiveWindow = {
 const NONE: readonly never[] = [];
 
 /**
- * All maintenance windows and mutes that may hold alerts now
- * or later. It is immutable: a change returns another object.
+ * All maintenance windows and mutes that may hold alerts now or later. A change takes
+ * no longer if there are many of them: a workspace may mute thousands of monitors.
  */
 export class Windows {
-  static readonly NONE = new Windows(new Map(), new Map());
+  readonly #byId = new Map<number, LiveWindow>();
+  readonly #byMonitor = new Map<number, LiveWindow[]>();
 
-  readonly #byId: ReadonlyMap<number, LiveWindow>;
-  readonly #byMonitor: ReadonlyMap<number, readonly LiveWindow[]>;
-
-  private constructor(
-    byId: ReadonlyMap<number, LiveWindow>,
-    byMonitor: ReadonlyMap<number, readonly LiveWindow[]>,
-  ) {
-    this.#byId = byId;
-    this.#byMonitor = byMonitor;
-  }
-
-  /**
-   * Makes the set of these windows, which must have different ids. {@link with} would copy the whole set for
-   * each window.
-   */
+  /** Makes the set of these windows, which must have different ids. */
   static of(windows: Iterable<LiveWindow>): Windows {
-    const byId = new Map<number, LiveWindow>();
-    const byMonitor = new Map<number, LiveWindow[]>();
-    for (const window of windows) {
-      byId.set(window.id, window);
-      for (const monitorId of window.monitorIds) appendTo(byMonitor, monitorId, window);
-    }
-    return new Windows(byId, byMonitor);
+    const all = new Windows();
+    for (const window of windows) all.set(window.id, window);
+    return all;
   }
 
   get(id: number): LiveWindow | undefined {
@@ -278,24 +261,17 @@ export class Windows {
     return this.#byId.values();
   }
 
-  /**
-   * Returns a copy with `window` under this id, in place of an earlier window
-   * with this id if there is one. `window` null: a copy without such a window.
-   */
-  with(id: number, window: LiveWindow | null): Windows {
-    const byId = new Map(this.#byId);
-    const byMonitor = new Map(this.#byMonitor);
-    for (const monitorId of byId.get(id)?.monitorIds ?? NONE) {
-      const others = (byMonitor.get(monitorId) ?? NONE).filter((other) => other.id !== id);
-      if (others.length === 0) byMonitor.delete(monitorId);
-      else byMonitor.set(monitorId, others);
+  /** Sets the window with this id, in place of an earlier one. Null: there is no such window any more. */
+  set(id: number, window: LiveWindow | null): void {
+    for (const monitorId of this.#byId.get(id)?.monitorIds ?? NONE) {
+      const others = this.#of(monitorId).filter((other) => other.id !== id);
+      if (others.length === 0) this.#byMonitor.delete(monitorId);
+      else this.#byMonitor.set(monitorId, others);
     }
-    byId.delete(id);
-    if (window === null) return new Windows(byId, byMonitor);
-    byId.set(id, window);
-    for (const monitorId of window.monitorIds)
-      byMonitor.set(monitorId, [...(byMonitor.get(monitorId) ?? NONE), window]);
-    return new Windows(byId, byMonitor);
+    this.#byId.delete(id);
+    if (window === null) return;
+    this.#byId.set(id, window);
+    for (const monitorId of window.monitorIds) appendTo(this.#byMonitor, monitorId, window);
   }
 
   /**
@@ -303,7 +279,7 @@ export class Windows {
    * occurrence, at the instant (epoch ms on the slots' clock).
    */
   cover(monitorId: number, instant: number): boolean {
-    return this.#hold(monitorId, instant, () => true);
+    return this.hold(monitorId, instant, () => true);
   }
 
   /**
@@ -311,11 +287,48 @@ export class Windows {
    * at the instant. Unlike {@link cover}, it ignores mutes.
    */
   isUnderMaintenance(monitorId: number, instant: number): boolean {
-    return this.#hold(monitorId, instant, ({ id }) => id > 0);
+    return this.hold(monitorId, instant, ({ id }) => id > 0);
   }
 
-  #hold(monitorId: number, instant: number, counts: (window: LiveWindow) => boolean): boolean {
-    const windows = this.#byMonitor.get(monitorId) ?? NONE;
-    return windows.some((window) => counts(window) && isDuring(window.times, instant));
+  /** Whether one of the monitor's windows and mutes that count has an occurrence at the instant. */
+  hold(monitorId: number, instant: number, counts: (window: LiveWindow) => boolean): boolean {
+    return this.#of(monitorId).some((window) => counts(window) && isDuring(window.times, instant));
+  }
+
+  #of(monitorId: number): readonly LiveWindow[] {
+    return this.#byMonitor.get(monitorId) ?? NONE;
+  }
+}
+
+/** The windows during an evaluation. Its changes may still be discarded, so they do not change the {@link Windows}. */
+export class DraftWindows {
+  readonly #committed: Windows;
+  readonly #changes = new Map<number, LiveWindow | null>();
+  readonly #changed = new Windows();
+
+  constructor(committed: Windows) {
+    this.#committed = committed;
+  }
+
+  /** The changed windows by their ids, null for those that were removed. */
+  get changes(): ReadonlyMap<number, LiveWindow | null> {
+    return this.#changes;
+  }
+
+  get(id: number): LiveWindow | undefined {
+    const changed = this.#changes.get(id);
+    return changed === undefined ? this.#committed.get(id) : (changed ?? undefined);
+  }
+
+  /** See {@link Windows.set}. */
+  set(id: number, window: LiveWindow | null): void {
+    this.#changes.set(id, window);
+    this.#changed.set(id, window);
+  }
+
+  /** See {@link Windows.cover}. */
+  cover(monitorId: number, instant: number): boolean {
+    const isUnchanged = ({ id }: LiveWindow) => !this.#changes.has(id);
+    return this.#changed.cover(monitorId, instant) || this.#committed.hold(monitorId, instant, isUnchanged);
   }
 }

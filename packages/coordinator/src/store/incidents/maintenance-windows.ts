@@ -9,7 +9,6 @@ import {
   nextOccurrence,
   type Repetition,
   WEEKDAYS,
-  Windows,
   type WindowTimes,
 } from '../../verdict/maintenance-window.ts';
 import { idChunks, type Readable, readingOf } from '../queries.ts';
@@ -179,13 +178,18 @@ export async function allWindows(source: Readable): Promise<StoredWindow[]> {
 }
 
 /**
- * All windows that have an occurrence at or after `now` (epoch ms), and all mutes that are not over at `now`.
+ * All windows that have an occurrence at or after `now` (epoch ms), and all mutes that are not over at `now`,
+ * by their ids.
  */
-export async function loadWindows({ read }: Pick<Store, 'read'>, now: number): Promise<Windows> {
+export async function loadWindows(
+  { read }: Pick<Store, 'read'>,
+  now: number,
+): Promise<ReadonlyMap<number, LiveWindow>> {
   const rows = await read.selectFrom('maintenance_windows').selectAll().orderBy('id').execute();
   const present = rows.filter((row) => nextOccurrence(timesOf(row), now) !== null);
   const windows = await completed({ read }, present);
-  return Windows.of([...windows.map(liveOf), ...(await mutedWindows({ read }, now))]);
+  const all = [...windows.map(liveOf), ...(await mutedWindows({ read }, now))];
+  return new Map(all.map((window) => [window.id, window]));
 }
 
 /** The windows whose time zone this process does not know: their ids and zones. */
