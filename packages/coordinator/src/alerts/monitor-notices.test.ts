@@ -405,6 +405,20 @@ describe('missing data', () => {
     ]);
   });
 
+  test.each([
+    ['failed', 'error'],
+    ['degraded', 'degraded'],
+  ] as const)('the message that data is back has the status of the monitor: %s', async (outcome, status) => {
+    await periods(2, ALL, [1, 2, 3]);
+    await silent(8);
+    await periods(1, { [A]: outcome, [B]: outcome, [C]: outcome }, [1, 2, 3]);
+    expect(it.status(1)).toBe(status);
+    const { alert } = (await deliveries()).find(({ alert }) => alert.notice?.isOver) ?? {};
+    expect(alert?.status).toBe(status);
+    expect(alert?.notice?.title).toBe(`Data is back, status ${status}: Shop 1`);
+    expect(alert?.notice?.facts).toContainEqual({ label: 'Status', text: status });
+  });
+
   test('a channel with `notify_unknown: false` gets no notices about missing data, but those about regions', async () => {
     await it.write('UPDATE notifications SET notify_unknown = 0 WHERE id = ?', MAIL);
     await periods(2, ALL, [1, 2, 3]);

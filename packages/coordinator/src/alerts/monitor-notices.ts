@@ -1,4 +1,4 @@
-import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
@@ -250,9 +250,10 @@ export class MonitorNotices {
   }
 
   #deliveries({ monitorId, key, told }: StoredNotice, alert: Alert) {
+    const event = alert.notice?.isOver === true ? 'over' : 'begun';
     const queuedAt = Math.floor(this.#parts.clock.wall());
     return told.map(({ id: notificationId }) => {
-      const uid = this.#parts.ids.noticeId(`${key} ${alert.status}`, notificationId);
+      const uid = this.#parts.ids.noticeId(`${key} ${event}`, notificationId);
       return { uid, notificationId, monitorId, alert, queuedAt };
     });
   }
@@ -295,6 +296,20 @@ type Happened = {
   readonly at: number;
 };
 
+/** The status of a message that a notice is over. It decides about the colour of the message. */
+const STATUS_AFTER: Readonly<Record<MonitorStatus, AlertStatus>> = {
+  active: 'recovered',
+  degraded: 'degraded',
+  error: 'error',
+  unknown: 'degraded',
+};
+
+const BACK_WORDS: Readonly<Record<AlertStatus, string>> = {
+  recovered: 'Data is back',
+  degraded: 'Data is back, status degraded',
+  error: 'Data is back, status error',
+};
+
 /** The message that a notice has begun, or that it is over. */
 export function noticeAlert(
   { region, since, key }: Pick<StoredNotice, 'region' | 'since' | 'key'>,
@@ -303,7 +318,7 @@ export function noticeAlert(
   const isOver = is === 'over';
   const vote = votes.find((each) => each.region === region);
   const { id, name, target: url, type } = monitor;
-  const ofData = isOver ? 'Data is back' : 'No data';
+  const ofData = isOver ? BACK_WORDS[STATUS_AFTER[state.status]] : 'No data';
   const title = region === null ? ofData : `Region ${region} ${isOver ? 'works again' : 'fails'}`;
   const facts = [
     ...(region === null ? noDataFacts(state, since, isOver) : regionFacts(region, votes, since, isOver)),
@@ -312,7 +327,7 @@ export function noticeAlert(
   ];
   return {
     monitor: { id, name, url, type },
-    status: isOver ? 'recovered' : 'degraded',
+    status: isOver ? STATUS_AFTER[state.status] : 'degraded',
     cronTimestamp: vote?.slot ?? at,
     at,
     since,
@@ -320,7 +335,7 @@ export function noticeAlert(
     incident: key,
     regions: votes.map((each) => ({ region: each.region, outcome: each.outcome, slot: each.slot })),
     ...(vote?.errorMessage == null ? {} : { errorMessage: vote.errorMessage }),
-    notice: { title: `${title}: ${name}`, lines: [], facts },
+    notice: { title: `${title}: ${name}`, lines: [], facts, ...(isOver ? { isOver } : {}) },
   };
 }
 

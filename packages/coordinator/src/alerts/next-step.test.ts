@@ -199,7 +199,10 @@ describe('whether the channel knows the incident', () => {
 describe('a delivery that is left out', () => {
   const CLOSING: ChannelFacts = { closesIncidents: true, isHuman: false, dropsOld: false, rate: {} };
   const DROPPING: ChannelFacts = { ...CLOSING, closesIncidents: false, dropsOld: true };
+  const HUMAN: ChannelFacts = { ...CLOSING, closesIncidents: false, isHuman: true };
   const RECOVERED = { ...FULL_ALERT, status: 'recovered' } as const;
+  const over = { title: 'Data is back, status error: Shop', lines: [], facts: [], isOver: true };
+  const BACK_IN_ERROR = { ...FULL_ALERT, status: 'error', notice: over } as const;
   const { incident } = FULL_ALERT;
   const leftOut = (
     delivery: Parameters<typeof newDelivery>[0],
@@ -222,6 +225,11 @@ describe('a delivery that is left out', () => {
     ['an old alert', leftOut({ hasNewer: true }, { facts: DROPPING }, { ageMs: 61 * MINUTE }), 'superseded'],
     ['the end of an incident that was not announced', leftOut({ alert: RECOVERED }), 'superseded'],
     ['but not the end of an announced incident', leftOut({ alert: RECOVERED, isAnnounced: true }), null],
+    [
+      'the end of a notice that was not announced',
+      leftOut({ alert: BACK_IN_ERROR }, { facts: HUMAN }),
+      'superseded',
+    ],
   ])('%s', (_name, step, state) => {
     expect(step?.state ?? null).toBe(state);
     if (step !== null) expect(step).toMatchObject({ attempt: null, channel: null, nextAttemptAt: null });

@@ -113,11 +113,11 @@ export function leftOutStep(
     return ended(delivery, 'dead', `the channel is stopped: ${channel.stoppedFor}`, false);
   }
   if (alert === null || channel.facts === null) return null;
-  const { status } = alert;
+  const isEnd = alert.status === 'recovered' || alert.notice?.isOver === true;
   const isReminder = alert.reminder !== undefined;
   // A message of svc about itself has no facts. It is sent even if the channel's kind was changed meanwhile.
   const isNotice = alert.notice?.facts !== undefined;
-  const waiting = { ...delivery, status, isReminder, isNotice, isReplayed, ageMs: moment.ageMs };
+  const waiting = { ...delivery, isEnd, isReminder, isNotice, isReplayed, ageMs: moment.ageMs };
   const superseded = supersededBy(waiting, channel.facts);
   if (superseded === null) return null;
   const mayHaveArrived = superseded !== 'never-announced' && id <= moment.lastIdBefore;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { OLD_MS, supersededBy, type WaitingAlert } from './superseding.ts';
 
 const ALERT: WaitingAlert = {
-  status: 'error',
+  isEnd: false,
   ageMs: 0,
   hasNewer: false,
   hasNewerOfIncident: false,
@@ -12,7 +12,7 @@ const ALERT: WaitingAlert = {
   isNotice: false,
   isReplayed: false,
 };
-const ENDED = { status: 'recovered', isAnnounced: false } as const;
+const ENDED = { isEnd: true, isAnnounced: false } as const;
 const BEHIND = { hasNewer: true, hasNewerOfIncident: true } as const;
 const CHAT = { closesIncidents: false, dropsOld: false, isHuman: true };
 const INCIDENTS = { closesIncidents: true, dropsOld: false, isHuman: false };

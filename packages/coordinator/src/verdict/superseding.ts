@@ -1,5 +1,3 @@
-import type { AlertStatus } from '@svc/shared/channels/alert.ts';
-
 /**
  * Age above which an alert may be left out as old, ms. This applies to kinds of
  * channels that drop old alerts.
@@ -8,7 +6,8 @@ export const OLD_MS = 3_600_000;
 
 /** The attributes of the next alert in a channel's queue that decide whether it is still sent. */
 export type WaitingAlert = {
-  readonly status: AlertStatus;
+  /** Whether it says that an incident, or what a notice said, is over. */
+  readonly isEnd: boolean;
   /** Time since the alert was queued, ms. */
   readonly ageMs: number;
   /** Whether a younger alert of the same monitor waits behind this alert. Notices do not count. */
@@ -40,7 +39,7 @@ export type Folding = {
  * - `newer`: the alert is a reminder, or the receiver keeps one state for
  *   each incident, and a newer alert of the incident waits behind the alert.
  * - `old`: the alert waited so long that a newer alert behind it is more useful.
- * - `never-announced`: the alert ends an incident that was never announced to the receiver.
+ * - `never-announced`: the alert ends what was never announced to the receiver.
  * - `over`: the alert is a reminder, and the incident is over, acknowledged, or no longer open at this receiver.
  * - `not-human`: the alert is a notice, and the kind of the channel was changed to one that gets no notices.
  */
@@ -53,6 +52,6 @@ export function supersededBy(alert: WaitingAlert, kind: Folding): Superseded | n
   if ((kind.closesIncidents || alert.isReminder) && alert.hasNewerOfIncident) return 'newer';
   if (alert.isReminder && !alert.isOpen) return 'over';
   if (kind.dropsOld && alert.hasNewer && alert.ageMs > OLD_MS) return 'old';
-  if (alert.status === 'recovered' && !alert.isAnnounced) return 'never-announced';
+  if (alert.isEnd && !alert.isAnnounced) return 'never-announced';
   return null;
 }

@@ -120,13 +120,15 @@ export const alert = z.object({
   delayedMs: z.number().optional(),
   /**
    * The text of a notice; absent in every other alert. A notice of svc about itself has `lines`, and its
-   * monitor has id 0, which no real monitor has. A notice about a monitor has `facts` too.
+   * monitor has id 0, which no real monitor has. A notice about a monitor has `facts` too, and `isOver` where it
+   * says the end of what an earlier notice said. The alert's `status` is then the present one of the monitor.
    */
   notice: z
     .object({
       title: z.string(),
       lines: z.array(z.string()),
       facts: z.array(z.object({ label: z.string(), text: z.string() })).optional(),
+      isOver: z.boolean().optional(),
     })
     .optional(),
   group: group.optional(),
