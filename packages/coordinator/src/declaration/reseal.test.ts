@@ -14,6 +14,7 @@ import { rowsOf } from '../../../../test/support/store-rows.ts';
 import { insertDeliveries } from '../store/alerts/delivery-queue.ts';
 import { alertText, openAlert } from '../store/alerts/stored-alerts.ts';
 import { checkSecretKey, Secrets } from '../store/declaration/secrets.ts';
+import type { Store } from '../store/store.ts';
 import type { AttributesOf } from './kinds/kind-tables.ts';
 import { Reading } from './reading.ts';
 import { resealWhereDue } from './reseal.ts';
@@ -36,6 +37,14 @@ async function createMonitor(): Promise<number> {
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
   return parts.configuration.transaction({ workspaceId: parts.workspaceId, actor: 'api' }, (change) =>
     change.create('svc_http_monitor', parsed.value),
+  );
+}
+
+async function changeBody(id: number, body: string): Promise<void> {
+  const { configuration, workspaceId, secrets } = parts;
+  const attributes = await attributesOf(id, secrets, 'open');
+  await configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
+    change.update('svc_http_monitor', id, { ...attributes, body }),
   );
 }
 
@@ -68,6 +77,26 @@ test('a start with both keys replaces the former key by the new one', async () =
   await checkSecretKey(parts.store, other);
   expect(await attributesOf(id, other, 'open')).toMatchObject({ url: URL, body: BODY });
   await expect(attributesOf(id, parts.secrets, 'open')).rejects.toThrow('cannot open the secret');
+});
+
+test('a secret that another coordinator changes while all are encrypted again stays changed', async () => {
+  const id = await createMonitor();
+  await checkSecretKey(parts.store, parts.secrets);
+  const { store } = parts;
+  let transactions = 0;
+  const changing: Store = Object.assign(Object.create(store) as Store, {
+    read: store.read,
+    async transaction(...work: Parameters<Store['transaction']>) {
+      transactions += 1;
+      // The first transaction prepares the database. The second one writes the monitor, which was read before.
+      if (transactions === 2) await changeBody(id, 'token=hush-3');
+      return store.transaction(...work);
+    },
+  });
+  const key = randomBytes(32);
+  await resealWhereDue(changing, new Secrets(key, parts.secretKey), silentLog);
+  expect(transactions).toBeGreaterThan(2);
+  expect(await attributesOf(id, new Secrets(key), 'open')).toMatchObject({ body: 'token=hush-3' });
 });
 
 test('a repeated request is recognized under the new key', () => {

@@ -50,35 +50,38 @@ export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger
 async function resealTable(store: Store, secrets: Secrets, table: ResourceTable): Promise<number> {
   const { sealedColumns } = KINDS[table];
   if (sealedColumns.length === 0) return 0;
-  let count = 0;
+  let [count, place] = [0, 0];
   for (let rows = await rowsAfter(store, table, 0); ; ) {
     const last = rows.at(-1);
     if (last === undefined) return count;
-    await replaceColumns(store, table, sealedColumns, await resealed(store, secrets, table, rows));
-    count += rows.length;
+    const made = await resealed(store, secrets, table, rows);
+    const replaced = await replaceColumns(store, table, sealedColumns, made);
     await setImmediate();
-    rows = await rowsAfter(store, table, last.id);
+    if (replaced === rows.length) {
+      count += replaced;
+      place = last.id;
+    }
+    // Otherwise another coordinator has changed a row meanwhile, and the page is read again.
+    rows = await rowsAfter(store, table, place);
   }
 }
 
-/** Makes the new values of the encrypted columns. Returns them by the id of the row. */
+/** Makes the new values of the encrypted columns. */
 async function resealed<T extends ResourceTable>(
   store: Store,
   secrets: Secrets,
   table: T,
   rows: readonly Row<T>[],
-): Promise<Map<number, SqlValue[]>> {
+): Promise<{ id: number; rowVersion: number; values: SqlValue[] }[]> {
   const { sealedColumns, columnsOf } = KINDS[table];
   const found = await storedIn({ source: store, secrets, shown: 'open' }, table, rows);
-  return new Map(
-    found.map(({ id, attributes }) => {
-      const made: { readonly [column: string]: SqlValue | undefined } = columnsOf(
-        secrets,
-        attributes as AttributesIn<T>,
-      );
-      return [id, sealedColumns.map((column) => made[String(column)] ?? null)];
-    }),
-  );
+  return found.map(({ id, rowVersion, attributes }) => {
+    const made: { readonly [column: string]: SqlValue | undefined } = columnsOf(
+      secrets,
+      attributes as AttributesIn<T>,
+    );
+    return { id, rowVersion, values: sealedColumns.map((column) => made[String(column)] ?? null) };
+  });
 }
 
 async function resealAlerts(store: Store, secrets: Secrets): Promise<void> {

@@ -56,18 +56,25 @@ export async function rowsAfter<T extends ResourceTable>(
 }
 
 /**
- * Replaces the values of these columns.
+ * Replaces the values of these columns, in each row that nobody has changed since it was read. Returns how many rows
+ * those were. Where coordinators share a database, the others serve while one seals.
  *
- * @param rows id of each row, and its values in the order of `columns`
+ * @param rows the values in the order of `columns`, and the version that was read
  */
 export async function replaceColumns(
   store: Store,
   table: ResourceTable,
   columns: readonly string[],
-  rows: ReadonlyMap<number, readonly SqlValue[]>,
-): Promise<void> {
-  const sql = `UPDATE ${table} SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
-  await store.commit([{ sql, rows: [...rows].map(([id, values]) => [...values, id]) }]);
+  rows: readonly { readonly id: number; readonly rowVersion: number; readonly values: readonly SqlValue[] }[],
+): Promise<number> {
+  const set = columns.map((column) => `${column} = ?`).join(', ');
+  const outcomes = await store.transaction((tx) =>
+    tx.runEach(
+      `UPDATE ${table} SET ${set} WHERE id = ? AND row_version = ?`,
+      rows.map(({ id, rowVersion, values }) => [...values, id, rowVersion]),
+    ),
+  );
+  return outcomes.filter(({ changes }) => changes > 0).length;
 }
 
 export type StoredAlertRow = { readonly id: number; readonly alert: string };
