@@ -43,7 +43,7 @@ const ONLY_ON_SQLITE = [
   'packages/coordinator/src/declaration/many-links.test.ts',
   'packages/coordinator/src/pages/{page-cache,domains/domains}.test.ts',
   // SQLite's plans of queries.
-  'packages/coordinator/src/store/{alerts,results}/query-plans.test.ts',
+  'packages/coordinator/src/store/{alerts,incidents,results}/query-plans.test.ts',
   // It counts deleted rows by the hour. PostgreSQL drops results by the day (`result-days.test.ts`).
   'packages/coordinator/src/history/retention.test.ts',
   // A leader with SQLite goes on checking while nothing can be written. With PostgreSQL it stops after 3 s, because
