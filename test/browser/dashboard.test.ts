@@ -88,6 +88,17 @@ describe.skipIf(skipsBrowser)('the dashboard', () => {
     await visitor.close();
   });
 
+  test('the present entry of the navigation is in view on a phone, without script', async () => {
+    const visitor = await browser.visitor({ width: 320, theme: 'light', hasScript: false });
+    const page = await openDashboard(api, visitor);
+    const entries = page.getByRole('navigation', { name: 'Main' }).getByRole('link');
+    await page.goto(`${api.url}${await entries.last().getAttribute('href')}`);
+    const box = await page.locator('nav [aria-current="page"]').boundingBox();
+    expect(box?.x).toBeGreaterThanOrEqual(0);
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(320);
+    await visitor.close();
+  });
+
   test('a name cannot add script or markup', async () => {
     const visitor = await browser.visitor();
     const page = await openDashboard(api, visitor);
