@@ -13,7 +13,7 @@ export type Closure = (typeof CLOSURES)[number];
 /**
  * Members of a message that groups the alerts of many monitors for people. The other members of the alert
  * come from the newest change with the worst status; a group of notices alone has those of a notice.
- * `reminder` stays only if all alerts are reminders.
+ * Either all alerts are reminders, or none.
  */
 const group = z.object({
   /** Numbers of monitors, by the newest status of each monitor. */
