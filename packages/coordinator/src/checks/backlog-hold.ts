@@ -26,9 +26,9 @@ export type BacklogHoldParts = {
 };
 
 /**
- * Holds announcements about monitors whose results come from a backlog: the uplink of the coordinator or of
- * agents was down, and the kept results are now read together. The results are recorded, and the results that
- * are young enough become votes. Only the status at the end of the backlog is announced.
+ * Holds announcements about monitors whose results come from a backlog: the coordinator, or the uplink of the
+ * coordinator or of agents, was down, and the kept results are now read together. The results are recorded,
+ * and the results that are young enough become votes. Only the status at the end of the hold is announced.
  */
 export class BacklogHold {
   readonly #parts: BacklogHoldParts;

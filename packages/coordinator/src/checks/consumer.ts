@@ -40,10 +40,10 @@ export type ConsumerParts = {
 };
 
 /**
- * Reads the shard's streams of results, one for each region, into the recorder for as long as it runs. After
- * each reconnect it begins a new reading of each stream. Streams take turns, one message at a time. The
- * number of unrecorded results of one stream is bounded, so a region's backlog delays the results of other
- * regions by a few batches at most.
+ * Reads the shard's streams of results, one for each region, into the recorder for as long as it runs; for
+ * shard 0, it also reads the streams of former shards. After each reconnect it begins a new reading of each
+ * stream. Streams take turns, one message at a time. The number of unrecorded results of one stream is
+ * bounded, so a region's backlog delays the results of other regions by a few batches at most.
  */
 export class ResultConsumer {
   readonly #parts: ConsumerParts;

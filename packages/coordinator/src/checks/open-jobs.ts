@@ -60,9 +60,8 @@ export type OpenJobsParts = {
   /** Whether the region has an agent that takes jobs. */
   isLive: (region: Region) => boolean;
   /**
-   * Whether all results that the region's stream held up to 1.5 s ago were reported to
-   * {@link OpenJobs.answerRecorded}. The first call may return false, because the
-   * state of the stream is not known yet.
+   * Whether all results that the region's stream held up to 1.5 s ago are recorded, and were reported to
+   * {@link OpenJobs}. The first call may return false, because the state of the stream is not known yet.
    */
   readerCaughtUp: (region: Region) => boolean;
   /**
