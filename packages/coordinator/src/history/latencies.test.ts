@@ -17,6 +17,7 @@ afterEach(() => configured.dispose());
 
 /**
  * Adds hours with a hundred answers of these latencies in each of two regions; undefined: every check failed.
+ * Sets the end of the roll-ups to `until`.
  */
 async function addHours(hours: readonly { at: number; ms?: readonly [number, number] }[], until: number) {
   const rows = hours.flatMap(({ at, ms }) =>

@@ -52,8 +52,8 @@ async function rolledUpUntil(hour: number): Promise<void> {
 }
 
 /**
- * Records one result every `every` ms from `from` to `to`, for each of the monitors 1 to `monitors`. None of
- * them is declared.
+ * Records one result every `every` ms, from `from` on and before `to`, for each of the monitors 1 to
+ * `monitors`. It does not declare the monitors.
  */
 async function addResults(monitors: number, from: number, to: number, every: number): Promise<void> {
   const results: GivenResult[] = [];
@@ -291,7 +291,7 @@ describe('the history', () => {
     expect(await changesOf(1)).toEqual([['error', at]]);
   });
 
-  test('changes of only the reason are deleted with the results, and a deleted monitor keeps no change', async () => {
+  test('changes of only the reason are deleted with the results, and of a deleted monitor no change stays longer than 400 days', async () => {
     const now = parts.clock.wall();
     await addMonitor(1);
     await addChanges(1, [
@@ -312,7 +312,7 @@ describe('the history', () => {
     expect(await changesOf(7)).toEqual([['unknown', now - 399 * DAY]]);
   });
 
-  test('thousands of changes that stay do not hide older changes behind them', async () => {
+  test('a sweep deletes a change that comes after more changes that stay than a chunk has', async () => {
     const now = parts.clock.wall();
     const ids = Array.from({ length: 1_500 }, (_, index) => index + 1);
     await parts.store.transaction(async (tx) => {

@@ -55,7 +55,7 @@ test.skipIf(IS_POSTGRES).each([
   ['3 regions', 3, 2],
   ['all regions', REGIONS.length, 8],
 ])(
-  'a transaction for monitors with %s writes as much as one for other monitors',
+  'a transaction for monitors with %s writes a bounded number of rows',
   async (_name, many, transactions) => {
     const monitors = 30;
     for (let id = 1; id <= monitors; id += 1) {
@@ -71,7 +71,7 @@ test.skipIf(IS_POSTGRES).each([
   },
 );
 
-test('a clock that is ahead rolls up future days, and deletes nothing because of its age', async () => {
+test('a clock that is ahead rolls up future days, and deletes no roll-ups because of their age', async () => {
   await recording.declare(liveMonitor(1));
   await addHours(1, REGIONS.slice(0, 1));
   const hours = () => recording.rows('SELECT at FROM rollup_hours ORDER BY at');

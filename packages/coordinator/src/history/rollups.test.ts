@@ -83,7 +83,10 @@ const repairs = () => recording.rows('SELECT * FROM rollup_repairs');
 const slotIn = (id: number, hour: number, index = 0) =>
   gridSlotFrom(hour, 30_000, phaseOf(id, 30_000)) + index * 30_000;
 
-/** Returns the store, and the number of rows that each transaction changed. */
+/**
+ * Returns the store, the number of rows that each transaction changed, and a function that makes the next
+ * transaction fail.
+ */
 function counting(store: Store): { store: Store; written: number[]; failNext: () => void } {
   const written: number[] = [];
   let fails = false;
@@ -232,7 +235,7 @@ describe('a change that a row of slots dates back', () => {
     recording.clock.advance(midnight - MINUTE - recording.clock.wall());
     await recording.recorder.flushed();
     await fail();
-    // Until the second slot of the row, the status of these days is not the one that they have at last.
+    // Until the second slot of the row, these days keep their earlier status.
     recording.clock.advance((days - 1) * DAY_MS + 2 * HOUR_MS);
     await recording.recorder.flushed();
     await caughtUp(rollups);
@@ -391,7 +394,7 @@ describe('hours', () => {
   test.each([
     ['an hour', HOUR_MS],
     ['two days', 2 * DAY_MS],
-    ['three years', 1_000 * DAY_MS],
+    ['1,000 days', 1_000 * DAY_MS],
   ])('continue after the clock was ahead by %s', async (_name, ahead) => {
     const aDay = async () => {
       for (let hours = 0; hours < 26; hours += 1) {
@@ -568,8 +571,8 @@ test('the loop works, waits while old results are read, and stops', async () => 
   await clock.advanceSettling(2 * HOUR_MS);
   expect(await hoursOf(1)).toEqual([]);
   reading.resolve();
-  // The hours are read through the reading thread, so that each round waits for
-  // its earlier requests, however slow the disk is.
+  // Each round reads the hours, so that the reads of the roll-ups before it have ended, however slow the
+  // database is.
   const hours = () => store.read.selectFrom('rollup_hours').selectAll().execute();
   while ((await hours()).length === 0) await clock.advanceSettling(5_000);
   expect(await hours()).toHaveLength(1);

@@ -49,7 +49,7 @@ const asking = (region: Region | null, outcome: Outcome) => ({
   ...{ region, outcome },
 });
 
-/** The newest results by the roll-ups. */
+/** The newest results that a search by roll-ups finds, and the function by which it skips slots. */
 async function search(region: Region | null, outcome: Outcome) {
   const asked = asking(region, outcome);
   const mayHave = await slotsWithOutcome(parts.store, asked, NOW);
@@ -91,7 +91,7 @@ test('rolled-up hours without the outcome are skipped', async () => {
   const { mayHave } = await search(null, 'failed');
   expect([mayHave(failed), mayHave(passed), mayHave(NOW)]).toEqual([true, false, true]);
   expect((await search('hostb-par', 'failed')).mayHave(failed)).toBe(false);
-  // Their hours may be deleted, or may never have been rolled up.
+  // The roll-ups of so old hours may be deleted.
   expect(mayHave(NOW - 20 * DAY_MS)).toBe(true);
 });
 

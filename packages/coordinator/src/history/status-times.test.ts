@@ -26,7 +26,11 @@ async function addChange(id: number, { at, status }: StatusSince): Promise<void>
   );
 }
 
-/** Three days with changes. None, two, or all days except today are rolled up. */
+/**
+ * Lets three days pass, with changes of status.
+ *
+ * @param rolledUpAfter number of changes after which the days that are over are rolled up
+ */
 async function daysPass(rolledUpAfter: number): Promise<StatusSince[]> {
   const changes: StatusSince[] = [];
   const change = async (status: StatusSince['status'], hours: number) => {
@@ -56,7 +60,7 @@ test.each([
   const expected = timesBetween(changes, [...days, now]).map((times, index) => ({ at: days[index], times }));
   const found = await dailyTimes(recording.store, [2, 1], 90, now);
   expect(found.get(1)).toEqual(expected);
-  // Nothing is known of this monitor.
+  // Monitor 2 has no changes.
   expect(found.get(2)).toHaveLength(90);
   expect(found.get(2)?.every(({ times }) => times.active + times.degraded + times.error === 0)).toBe(true);
 });
@@ -120,7 +124,7 @@ test.each([
     await daysPass(after);
     const now = recording.clock.wall();
     const before = (await dailyTimes(recording.store, [1], 5, now)).get(1) ?? [];
-    // The error lasts from hour 25 to hour 26. The two windows overlap, and one spans a night.
+    // The error lasts from hour 25 to hour 26. The two windows overlap, and both span midnight.
     const error = began + 25 * HOUR_MS;
     await addWindow(1, { startsAt: error - 2 * HOUR_MS, endsAt: error + HOUR_MS / 4 });
     await addWindow(1, { startsAt: error - 3 * HOUR_MS, endsAt: error + HOUR_MS / 2 });
@@ -158,7 +162,7 @@ test('a window every night covers its hours of every day, and none after now', a
   ]);
 });
 
-test('a window of several monitors is computed once, and counts for each monitor', async () => {
+test('a window of several monitors is read once, and counts for each monitor', async () => {
   for (const id of [1, 2, 3]) await recording.declare(liveMonitor(id));
   const now = dayOf(recording.clock.wall()) + 23 * HOUR_MS;
   const day = dayOf(now) - DAY_MS;

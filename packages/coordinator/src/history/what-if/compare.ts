@@ -216,8 +216,8 @@ function fewer(declared: readonly Region[] | null, regions: readonly Region[]): 
 }
 
 /**
- * Returns the result after at most `most` attempts. All attempts before the last one have failed or were not
- * run. A check that would have ended with one of them counts as failed.
+ * Returns the result after at most `most` attempts. All attempts before the last one have failed, so a check
+ * with fewer attempts has failed.
  */
 function withAttempts(row: RecordedRow, most: number): RecordedRow {
   const last = row.attempts[most - 1];
