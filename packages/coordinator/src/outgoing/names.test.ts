@@ -21,7 +21,7 @@ function zones() {
 
 const DEAD = ['dead-1', 'dead-2', 'dead-3', 'dead-4', 'dead-5'];
 
-test('names that failed before are looked up one at a time, and others never wait for them', async () => {
+test('names that failed before are looked up one at a time, and other names do not wait for them', async () => {
   const { asked, resolve, failOldest, waiting } = zones();
   const first = DEAD.map((name) => resolve(name).catch(() => 'failed'));
   for (const _ of DEAD) failOldest();

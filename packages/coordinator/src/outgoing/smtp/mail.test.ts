@@ -113,7 +113,7 @@ describe('the dialogue', () => {
   test.each([
     ['from the start', { isImplicit: true }, 'implicit'],
     ['by STARTTLS', { startTls: true }, 'starttls'],
-  ] as const)('a certificate that nobody vouches for is refused, %s', async (_, options, tls) => {
+  ] as const)('a certificate of an unknown authority is refused, %s', async (_, options, tls) => {
     const taking = await server({ ...options, certificate: SELF_SIGNED });
     const { send } = sending();
     expect(await send(request(relayAt(taking.port, { tls })))).toMatchObject({
@@ -197,7 +197,7 @@ describe('a refusal says what was refused, and shows no secret', () => {
     expect(JSON.stringify(result)).toContain('********');
   });
 
-  test('a message that is too large is refused', async () => {
+  test('a message that is larger than the relay takes is not sent', async () => {
     const taking = await server({ mostOfAMessage: 1_000 });
     const { send } = sending();
     const result = await send(request(relayAt(taking.port), { message: Buffer.alloc(2_000, 97) }));
@@ -265,9 +265,9 @@ describe('no answer', () => {
   });
 
   test.each([
-    ['what is no SMTP', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
-    ['an endless line', 'x'.repeat(100_000)],
-  ])('the error says %s', async (_, greeting) => {
+    ['that is no SMTP', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
+    ['of one endless line', 'x'.repeat(100_000)],
+  ])('a greeting %s breaks the connection', async (_, greeting) => {
     const { port } = await silent(greeting);
     const { send } = sending();
     expect(await send(request(relayAt(port)))).toMatchObject({ kind: 'unanswered', failure: 'broken' });
