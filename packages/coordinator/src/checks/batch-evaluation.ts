@@ -35,6 +35,7 @@ export class BatchEvaluation {
     this.#parts = parts;
   }
 
+  /** @throws StoreError when the recorded outcomes cannot be read */
   async evaluate(batch: readonly RecorderEvent[]): Promise<EvaluatedBatch> {
     const priors = await this.#priors(batch, this.begin());
     const evaluation = this.begin();

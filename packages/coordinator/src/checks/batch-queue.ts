@@ -22,8 +22,9 @@ export type BatchQueueParts<E> = {
   /** Cost of the event, measured in recorded results. */
   weightOf: (event: E) => number;
   /**
-   * Writes a batch in one transaction. Resolves when the batch is committed; rejects
-   * when no event of the batch was written.
+   * Writes a batch in one transaction. Resolves when the batch is committed. Rejects when it is not known to
+   * be committed. The queue then writes its events again, which must do no harm if they are committed after
+   * all.
    */
   write: (batch: readonly E[]) => Promise<void>;
   /**

@@ -82,12 +82,22 @@ export class JobTokens {
     this.#input.write(PURPOSE, KEY_BYTES, 'latin1');
   }
 
+  /**
+   * The token of the job: 22 characters of base64url.
+   *
+   * @param slot epoch ms
+   * @throws StoreError when the region has no number
+   */
   tokenOf(monitor: number, region: Region, slot: number): string {
     const from = this.#startOf(monitor, region, slot);
     return this.#outputs.toString('latin1', from, from + TOKEN_LENGTH);
   }
 
-  /** Whether the token is the token of this job. The comparison takes constant time. */
+  /**
+   * Whether the token is the token of this job. The comparison takes constant time.
+   *
+   * @throws StoreError when the token has the length of a token, and the region has no number
+   */
   isValid(token: string, monitor: number, region: Region, slot: number): boolean {
     if (token.length !== TOKEN_LENGTH) return false;
     return isSameToken(token, this.#outputs, this.#startOf(monitor, region, slot));

@@ -181,6 +181,7 @@ export class OpenJobs {
     for (const job of jobs) this.#queuedIn(job.region).push(job);
   }
 
+  /** Called when the job was sent: from now on the region's silence is judged. */
   jobPublished(job: Job, now: number): void {
     const { asked } = this.#parts.counters;
     if (job.isAskedAgain) asked.again += 1;

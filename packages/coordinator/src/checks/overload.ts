@@ -88,6 +88,7 @@ export class Overload implements Shedding {
     this.#lookAt = now + LOOK_MS;
   }
 
+  /** Counts the slots that the active monitors of each workspace request. */
   declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
     this.#countAsked(before, -1);
     this.#countAsked(after, 1);

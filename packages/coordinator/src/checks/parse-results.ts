@@ -10,6 +10,7 @@ import type { StreamMessage } from '@svc/shared/nats/bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { isWithinOutline, type Outline } from '@svc/shared/text/json-outline.ts';
 
+/** The results of one message, without the entries that are not results. */
 export type ParsedResults = {
   region: Region;
   agent: string;

@@ -166,6 +166,7 @@ export class SlowChecks {
     this.#regions = regions;
   }
 
+  /** Whether the last attempt timed out for this `jobKey`. */
   has(key: number): boolean {
     return this.#slow.has(key);
   }

@@ -40,6 +40,10 @@ export class ReadingProgress {
     this.#consumer = consumer;
   }
 
+  /**
+   * Whether everything is recorded that the region's stream held up to 1.5 s ago; false: it is not, or this
+   * is not known yet. Without `region`, the streams of all regions count.
+   */
   isCaughtUp(region?: Region): boolean {
     const consumer = this.#consumer;
     if (consumer === null) return false;
@@ -83,6 +87,7 @@ export class ReadingLag {
     this.#clock = clock;
   }
 
+  /** Called when a message is read. `pending`: number of messages that follow it in the stream. */
   measureLag({ time, pending = 0 }: Pick<StreamMessage, 'time' | 'pending'>): void {
     const age = { wall: this.#clock.wall() - time, monotonic: this.#clock.monotonic() - time };
     if (pending === 0) this.#usual = age;

@@ -89,6 +89,7 @@ export class RegionPresence {
     return this.#live.includes(region) ? this.#clock.wall() : (this.#lastSeenAt.get(region) ?? null);
   }
 
+  /** Whether the region has a live agent, or had one within the last 24 h. */
   hadAgentWithin24h(region: Region): boolean {
     const lastSeenAt = this.lastSeenAt(region);
     return lastSeenAt !== null && this.#clock.wall() - lastSeenAt < ELECTORAL_MS;

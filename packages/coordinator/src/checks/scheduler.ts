@@ -16,6 +16,7 @@ import type { SlotClock } from './slot-clock.ts';
 
 /** Says which regions are live. `Agents` implements this. */
 export interface LiveRegions {
+  /** Live regions in the fixed order. The array is replaced, never changed. */
   live(): readonly Region[];
   isLive(region: Region): boolean;
   /** Whether no region has become live lately. */

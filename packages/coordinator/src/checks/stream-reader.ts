@@ -23,6 +23,7 @@ const KEEP_RECORDED_MS = 5 * 60_000;
  */
 const WAITING_RESULTS = 2_048;
 
+/** The kinds of dropped or wrong input that readers count and log. */
 export const DROPS = [
   'malformed-message',
   'malformed-result',
@@ -35,6 +36,7 @@ export const DROPS = [
   'stream-replaced',
 ] as const;
 
+/** The kinds of failure that readers and the consumer log without flooding the log. */
 export const FAILURES = [
   'reading-failed',
   /** NATS has no room for the full limit of a stream, so the stream is smaller than it should be. */
@@ -89,6 +91,7 @@ export class StreamReader {
     this.#lag = new ReadingLag(parts.clock);
   }
 
+  /** Begins to read. When a reading ends or fails, another one begins after a pause. */
   start(): void {
     this.#stopListening = this.#parts.recorder.onPosition((position) => this.#positionMoved(position));
     this.#running = this.#run();

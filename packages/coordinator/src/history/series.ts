@@ -24,6 +24,7 @@ import { addCounts, addTally, emptyTally, type OutcomeCounts, tallyOf } from './
 /** Tallies by the start of their bucket, epoch ms. A bucket without results has no tally. */
 export type TalliesByBucket = ReadonlyMap<number, OutcomeCounts>;
 
+/** Numbers of results and latencies of a monitor in the buckets of a range. */
 export type Series = {
   readonly buckets: SeriesBuckets;
   /** Counts of the requested region, or of all regions together. */
@@ -156,6 +157,7 @@ function sumOf(tallies: TalliesByBucket): OutcomeCounts {
 /** Maximum number of results to read. They take the reading thread about 30 ms. */
 const MOST_RESULTS = 6_000;
 
+/** Durations of the phases of a monitor's checks in the buckets of a range. */
 export type PhaseSeries = {
   readonly buckets: SeriesBuckets;
   /** Distance of the slots that were read, in slots: 1 for all slots, 2 for every second one. */

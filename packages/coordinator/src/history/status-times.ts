@@ -11,6 +11,7 @@ import {
 import { bucketsUntil, DAY_MS, SUMMARY_RANGES, type SummaryRange } from '../verdict/summary-range.ts';
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../verdict/uptime.ts';
 
+/** How long a monitor had each status on one day. */
 export type DayTimes = {
   /** Beginning of the day in UTC, epoch ms. */
   readonly at: number;
@@ -106,6 +107,7 @@ export async function hourlyTimes(
 export const UPTIME_RANGES = ['24h', '7d', '30d', '90d'] as const satisfies readonly SummaryRange[];
 type UptimeRange = (typeof UPTIME_RANGES)[number];
 
+/** How long a monitor had each status in several ranges, and on each day of the longest range. */
 export type Uptimes = {
   /** `from`: start of the first bucket of the range, epoch ms. */
   readonly ranges: readonly { range: UptimeRange; from: number; times: StatusTimes }[];

@@ -14,6 +14,7 @@ import { rolledUpUntil } from './progress.ts';
 import { statusTimes } from './status-times.ts';
 import { addCounts, addTally, emptyTally, type OutcomeCounts, tallyOf } from './tally.ts';
 
+/** The results and the statuses of a monitor in a range that ends now. */
 export type Summary = {
   /** The range of the summary, epoch ms. `until` is now. */
   from: number;

@@ -32,6 +32,7 @@ export type PostRequest = {
   readonly signal: AbortSignal;
 };
 
+/** The receiver has answered, with any status. */
 export type PostReply = {
   kind: 'answered';
   statusCode: number;
@@ -69,6 +70,7 @@ const POST_FAILURES = [
 ] as const;
 export type PostFailure = (typeof POST_FAILURES)[number];
 
+/** What became of a request. `error` names the cause for people, and contains no secret of the request. */
 export type PostResult = PostReply | { kind: 'unanswered'; failure: PostFailure; error: string };
 
 /** Makes one request. It follows no redirect, does not retry and never rejects. */

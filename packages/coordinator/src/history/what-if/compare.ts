@@ -21,6 +21,7 @@ import { freshForMs, votableForMs } from '../../verdict/status.ts';
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../../verdict/uptime.ts';
 import { type Beginning, Replay } from './replay.ts';
 
+/** What to compare: a monitor, other settings for it, and a time. */
 export type WhatIf = {
   readonly present: LiveMonitor;
   /** Epoch ms. */
@@ -48,6 +49,7 @@ export type Course = {
 /** Epoch ms: `from` <= instant < `until`. */
 type Span = { readonly from: number; readonly until: number };
 
+/** What happened in a time, and what would have happened with other settings. */
 export type Comparison = {
   /**
    * Start of the compared time, epoch ms. It is later than requested if the monitor was created later, or if

@@ -20,6 +20,7 @@ export type MailFailure =
   /** The relay does not take the characters of an address. */
   | 'invalid-envelope';
 
+/** What became of a mail. `error` names the cause for people, and contains no secret. */
 export type MailResult =
   | { readonly kind: 'accepted' }
   | {

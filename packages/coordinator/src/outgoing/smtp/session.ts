@@ -17,6 +17,7 @@ export type SessionParts = {
   readonly helo?: string | undefined;
 };
 
+/** One mail: the addresses of its envelope, and the message as RFC 5322 defines it. */
 export type Envelope = { readonly from: string; readonly to: string; readonly message: Buffer };
 
 /** Maximum number of bytes of a relay's answer that nodemailer keeps. */
