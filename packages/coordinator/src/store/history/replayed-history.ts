@@ -77,10 +77,17 @@ export function linkedChannels(
 }
 
 /**
+ * SQL condition: the delivery is about a change of the monitor's status. It is no notice, whose `incident` is
+ * not the key of an incident, and no reminder. A replay makes neither. The texts of an alert cannot contain
+ * the pattern, because JSON escapes their quotes.
+ */
+const IS_ABOUT_CHANGE = sql<boolean>`EXISTS (SELECT 1 FROM incidents i WHERE i.key = deliveries.incident)
+  AND deliveries.alert NOT LIKE '%"reminder":{%'`;
+
+/**
  * The status that was last announced to a channel about the monitor up to an instant (epoch ms), and its
- * incident. They are read from the last delivery to the channel about the monitor, which may also be a
- * reminder or a notice. If its status is `recovered`, or if there is no delivery, the status is `active`, and
- * the incident is null.
+ * incident. If the last alert is a recovery, or if there is no alert, the status is `active`, and the incident
+ * is null.
  */
 export async function announcedAt(
   { read }: Reading,
@@ -92,7 +99,7 @@ export async function announcedAt(
     .where('monitor_id', '=', monitorId)
     .where('notification_id', '=', notificationId)
     .where('created_at', '<=', at)
-    .where('status', 'is not', null)
+    .where(IS_ABOUT_CHANGE)
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst();
@@ -134,7 +141,7 @@ export type PastAlert = {
   readonly at: number;
 };
 
-/** The alerts, reminders and notices about a monitor that were queued in a span, in their order. */
+/** The alerts about changes of a monitor's status that were queued in a span, in their order. */
 export function alertsIn(
   { read }: Reading,
   monitorId: number,
@@ -147,7 +154,7 @@ export function alertsIn(
       .$narrowType<PastAlert>()
       .where('monitor_id', '=', monitorId)
       .where('id', '>', after)
-      .where('status', 'is not', null)
+      .where(IS_ABOUT_CHANGE)
       .where('created_at', '>=', from)
       .where('created_at', '<', until)
       .orderBy('id')
