@@ -5,7 +5,7 @@ import { IS_POSTGRES } from '../../../../test/support/database.ts';
 import type { Progress } from '../store/history/rollup-progress.ts';
 import type { SqlValue } from '../store/store.ts';
 import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
-import { KEPT_HOURS_MS, rollUpDay } from './rollup-steps.ts';
+import { KEPT_HOURS_MS, repairHours, rollUpDay } from './rollup-steps.ts';
 
 const DAY = Date.UTC(2026, 0, 20);
 let recording: Recording;
@@ -80,4 +80,17 @@ test('a clock that is ahead rolls up future days, and deletes no roll-ups becaus
   expect(await hours()).toEqual(before);
   await rollUp(DAY);
   expect(await hours()).toHaveLength(24);
+});
+
+test('a repair removes the uptime of a day of which no status is known any more', async () => {
+  await recording.declare(liveMonitor(1));
+  // The votes expired before the day, which was found only after the day was rolled up.
+  const uptimes = () => recording.rows('SELECT at FROM uptime_days ORDER BY at');
+  for (const at of [DAY - DAY_MS, DAY]) {
+    await recording.write('INSERT INTO uptime_days VALUES (1, ?, ?, 0, 0)', at, DAY_MS);
+  }
+  await recording.write('INSERT INTO rollup_repairs (hour, monitor_id) VALUES (?, 1)', DAY);
+  const next = DAY + DAY_MS;
+  await repairHours(recording.store, { hour: next, phase: 0, day: next, afterMonitor: 0 }, next);
+  expect(await uptimes()).toEqual([{ at: DAY - DAY_MS }]);
 });

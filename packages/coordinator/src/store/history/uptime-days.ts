@@ -13,12 +13,17 @@ import type { Store, Transaction } from '../store.ts';
 export type UptimeDay = { monitorId: number; day: number; times: StatusTimes };
 
 /**
- * Writes the rows of the days, in place of earlier rows. A removed monitor gets no row. A day without a known
- * status gets no row either, but an earlier row of the day stays.
+ * Writes the rows of the days, in place of earlier rows. A removed monitor and a day without a known status
+ * get no row.
  */
 export async function writeUptimes(tx: Transaction, days: readonly UptimeDay[]): Promise<void> {
-  const known = days.filter(({ times }) => times.active + times.degraded + times.error > 0);
-  if (known.length === 0) return;
+  const isKnown = ({ times }: UptimeDay) => times.active + times.degraded + times.error > 0;
+  const known = days.filter(isKnown);
+  const unknown = days.filter((each) => !isKnown(each));
+  await tx.runEach(
+    'DELETE FROM uptime_days WHERE monitor_id = ? AND at = ?',
+    unknown.map(({ monitorId, day }) => [monitorId, day]),
+  );
   await tx.runEach(
     `INSERT INTO uptime_days (monitor_id, at, active_ms, degraded_ms, error_ms)
      SELECT id, ?::bigint, ?::bigint, ?::bigint, ?::bigint FROM monitors WHERE id = ?
