@@ -99,8 +99,8 @@ describe('the user data of a virtual machine', () => {
 });
 
 /**
- * The schema that Debian's package ships beside the program,
- * which need not be able to run; null: there is none.
+ * The schema of cloud-init, which Debian's package installs beside the program. The program itself need not
+ * be able to run. null: it is not installed.
  */
 function schemaOfCloudInit(): object | null {
   const program = findProgram('cloud-init');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 
-/** A process that starts a child, guards it, and says its id. */
+/** A process that starts a child, guards it, and prints the child's process id. */
 const GUARDING = `
   import { spawn } from 'node:child_process';
   import { guardProcess } from './deploy/local/guard.ts';

@@ -5,7 +5,7 @@ import { AGENT_ENVIRONMENT, AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FL
 /** Only the scripts of the checkout cache what Node compiles: only the owner of the checkout writes there. */
 const CACHE = `NODE_COMPILE_CACHE=\${NODE_COMPILE_CACHE:-node_modules/.cache/node} `;
 const withoutCache = (script: string): string => script.replace(CACHE, '');
-/** In the shell's notation: a variable that the operator has set keeps its value. */
+/** The variables in the shell's notation, by which a variable that the operator has set keeps its value. */
 const variables = (environment: Readonly<Record<string, string>>): string =>
   Object.entries(environment)
     .map(([name, value]) => `${name}=\${${name}:-${value}} `)

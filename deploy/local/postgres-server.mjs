@@ -127,7 +127,7 @@ async function programsIn(/** @type {string} */ folder) {
   return { postgres: join(home, 'postgres'), initdb: join(home, 'initdb'), version };
 }
 
-/** @returns {Promise<number>} 15; 0: it does not run on this machine */
+/** @returns {Promise<number>} the major version, such as 15; 0: the program does not run on this machine */
 async function versionOf(/** @type {string} */ postgres) {
   try {
     const { stdout } = await run(postgres, ['--version'], { timeout: 5_000 });

@@ -1,6 +1,6 @@
-// Runs before `npm start`, `npm run start:cluster` and `npm test`: installs missing packages and reports it. Before other scripts (`packages`) it
-// only installs what a fresh clone lacks. It is plain JavaScript with Node's own modules only, because it runs on Node 20
-// in a fresh clone.
+// Runs before `npm start`, `npm run start:cluster` and `npm test`: installs missing packages and reports it.
+// Before other scripts (`packages`), it only installs what a fresh clone lacks. It is plain JavaScript with
+// Node's own modules only, because it runs on Node 20 in a fresh clone.
 import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,8 +27,8 @@ function checkNode() {
 const hasNode = () => existsSync(join(PROJECT, 'node_modules', 'node', 'bin', 'node'));
 
 /**
- * npm rewrites its hidden lock file at the end of every install, so an older one means that packages are
- * missing.
+ * npm rewrites its hidden lock file at the end of every install. So packages may be missing when that file is
+ * older than `package-lock.json`.
  */
 function isInstalled() {
   const installed = join(PROJECT, 'node_modules', '.package-lock.json');

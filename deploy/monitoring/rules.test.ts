@@ -74,11 +74,11 @@ function unitTests(rules: readonly AlertRule[]): string {
       interval: '15s',
       input_series: (SERIES[alert] ?? []).map(([series, values]) => ({ series, values })),
       promql_expr_test: [
-        // It may be pending from the first evaluation on.
+        // The alert may be pending from the first evaluation on, but must not fire before its wait is over.
         ...(lasting === undefined
           ? []
           : [{ expr: count(alert, 'firing'), eval_time: before(lasting), exp_samples: samples(0) }]),
-        // An alert without a wait ends when nothing grows for ten minutes.
+        // An alert without a wait is examined early, because it ends when nothing grows for ten minutes.
         {
           expr: count(alert, 'firing'),
           eval_time: lasting === undefined ? '5m' : '20m',
@@ -91,7 +91,7 @@ function unitTests(rules: readonly AlertRule[]): string {
 
 const samples = (value: number) => [{ labels: '{}', value }];
 
-/** One evaluation before the end of `2m`. */
+/** Returns the time of the last evaluation before a wait such as `2m` is over. */
 function before(lasting: string): string {
   return `${Number.parseInt(lasting, 10) * 60 - 15}s`;
 }

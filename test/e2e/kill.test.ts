@@ -151,8 +151,8 @@ test('kill -9 of each process loses nothing, doubles nothing and announces nothi
 
   await expectExported();
 
-  // The primary key rules out duplicate rows. The test's own list is compared above. It lacks what agents
-  // repeated before the test's connection was back.
+  // The primary key of the table rules out duplicate rows. The results that the test heard on NATS are
+  // compared above. The test did not hear those that agents sent again before its own connection was back.
   expect(reported.size).toBeGreaterThan(25_000);
   const bodies = receiver.requests.map(
     (request) => request.json as { monitor: { name: string }; status: string },

@@ -141,7 +141,8 @@ test('killed after the answers, before they are recorded: these come again, unde
   response.end();
   await all.promise;
   await system.coordinator.end('SIGKILL');
-  // A server would commit what it has of a dead client as soon as it got the lock.
+  // PostgreSQL would carry out the waiting statements of a dead client as soon as they got the lock. So the
+  // test waits until no statement waits.
   if (IS_POSTGRES) await expect.poll(() => system.query(WAITING_FOR_LOCKS)).toEqual([]);
   await held.release();
   const attempts = await system.query('SELECT delivery_id FROM delivery_attempts');

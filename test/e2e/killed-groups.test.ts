@@ -70,7 +70,7 @@ async function queueErrors(): Promise<void> {
 const messages = () => receiver.requests.map(({ json }) => json as Message);
 const isForMany = ({ title }: Message) => title.includes(' monitors: ');
 const toldIn = ({ title, message }: Message) => `${title}\n${message}`.match(/Shop \d+\./g) ?? [];
-/** The mentions of each monitor. */
+/** The mentions of each monitor in all messages. */
 const told = () => Map.groupBy(messages().flatMap(toldIn), (name) => name);
 
 const allDelivered = () =>

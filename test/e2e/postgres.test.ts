@@ -14,7 +14,7 @@ type Told = { readonly status: string };
 type Monitor = { readonly id: string; readonly status: string };
 type Result = { readonly outcome: string };
 
-/** A status changes with the next slot, 30 s later at most. */
+/** Polling for a status, which changes with the next slot, 30 s later at most. */
 const SLOT = { interval: 250 };
 
 let postgres: PostgresServer;

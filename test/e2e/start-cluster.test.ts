@@ -9,7 +9,8 @@ import { NpmStart } from '../support/npm-start.ts';
 import { hookOf, type Opened, openedIn, receiverIn, targetIn } from '../support/opened.ts';
 
 /**
- * A folder that the user of PostgreSQL may enter; the temporary folder of a run of tests is closed to others.
+ * A folder that the user of PostgreSQL may enter. The temporary folder of a run of tests is closed to other
+ * users.
  */
 const OPEN = existsSync('/dev/shm') ? '/dev/shm' : '/var/tmp';
 const RUNS = 'svc runs as a cluster.';

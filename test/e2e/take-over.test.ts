@@ -1,6 +1,6 @@
 /**
- * Two coordinators as processes over one PostgreSQL. The one that leads is killed, or frozen for longer than its lease;
- * with several shards, one of two leaders is killed.
+ * Two coordinators as processes over one PostgreSQL. The one that leads is killed, or frozen for longer than
+ * its lease. With several shards, one of two leaders is killed.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -257,7 +257,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     await prometheus
       .until(async () => {
         for (const [index, { expr }] of [...loud.entries()].toReversed()) {
-          // Shorter windows soon forget what a busy machine has caused once.
+          // With shorter windows, an event that a busy machine has caused once no longer counts after 15 s.
           const query = expr.replaceAll(/\[\d+m\]/g, '[15s]');
           const at = Date.now() / 1_000;
           const alive = await prometheus.query('count(svc_leading) + count(svc_agent_nats_connected)', at);

@@ -6,8 +6,9 @@ import { PagerDuty } from '../support/vendors/pagerduty.ts';
 import { serveVendor, type VendorServer } from '../support/vendors/serve.ts';
 
 /*
- * The tests' vendors are built only from documents of the real ones. So they must understand Alertmanager,
- * which works with the real vendors and is written by others.
+ * The other tests use imitations of the vendors, which are built only from the vendors' documents.
+ * Alertmanager is written by others and works with the real vendors. So the imitations must understand its
+ * requests.
  */
 
 const KEY = '0123456789abcdef0123456789abcdef';

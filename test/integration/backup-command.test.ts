@@ -10,7 +10,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { svc } from '../support/svc.ts';
 
 const isRoot = process.getuid?.() === 0;
-/** The number of the user "nobody" in Linux distributions. */
+/** The user id of "nobody" in Linux distributions. */
 const SERVICE_USER = 65_534;
 
 let folder: string;

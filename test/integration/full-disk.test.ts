@@ -109,7 +109,7 @@ describe('svc backup to a full disk', () => {
     const data = await database();
     const disk = await diskOf('size=32m');
     const main = await builtService('svc');
-    // Files of 64 KiB at most.
+    // `ulimit` limits files to 64 KiB.
     const script = `ulimit -f 64; exec '${process.execPath}' -- '${main}' backup '${disk.path}/backup'`;
     const { code, err } = await disk.run('bash', ['-c', script], { SVC_DATA_DIR: data });
     expect({ code, err }).toEqual({

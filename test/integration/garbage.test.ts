@@ -260,7 +260,8 @@ describe.concurrent('false messages change nothing', () => {
   test('results for jobs that the region did not get', async (context) => {
     const started = await start(openedIn(context));
     const { service, bus, id } = started;
-    // A true result, which is sent again as one of another region, another slot and another monitor.
+    // Takes a true result, which is then sent again as a result of another region, another slot and another
+    // monitor.
     const { promise, resolve } = Promise.withResolvers<ResultBatch>();
     const listening = bus.subscribe(ALL_RESULTS, ({ subject, data }) => {
       if (regionOfSubject(subject) === HERE) resolve(JSON.parse(Buffer.from(data).toString()) as ResultBatch);
@@ -275,7 +276,7 @@ describe.concurrent('false messages change nothing', () => {
     lie(HERE, { monitor: id + 1 });
     lie(HERE, { monitor: 999_999, token: '' });
     for (const region of REGIONS) lie(region, { token: 'made-up', slot: result.slot + 60_000 });
-    // Its own region may send it twice, and the first one stays.
+    // The region that got the job may send its result twice. The first result stays.
     lie(HERE, {});
     await bus.flush();
     await untilMetric(service, BAD_TOKEN, 4 + REGIONS.length);
@@ -324,7 +325,7 @@ test('memory does not grow under a flood of garbage', async (context) => {
     taken += await flood();
     await untilMetric(service, MALFORMED, taken);
   }
-  // Of heartbeats NATS keeps only the newest.
+  // NATS keeps only the newest heartbeat of each agent.
   await service.until(async () => (await service.metric(AGENT_MESSAGES)) > 0);
   expect((await memoryAtRest(service)) - before).toBeLessThan(8 * MEGABYTE);
   await expectUnimpressed(started);

@@ -69,7 +69,7 @@ async function found(meanwhile: (agent: Program) => Promise<string>): Promise<ob
   bus.publish(`svc.jobs.${REGION}`, JSON.stringify({ v: 1, kind: 'run_now', run: 'one', check }));
   const result = await outcome.promise;
   subscription.close();
-  // Otherwise it would take the check of the next test's agent.
+  // An agent that still ran would take the check of the next test.
   await agent.end('SIGKILL');
   return result;
 }
@@ -87,7 +87,8 @@ describe.skipIf(process.platform !== 'linux')('an agent that is held up', () => 
         await stoppedFor(agent, 800);
         return '';
       });
-    // A busy machine may hold it up for longer than this moment, and then it rightly reports that.
+    // A busy machine may hold the agent up for longer than this moment. The agent then rightly reports that,
+    // and the test tries again.
     await expect.poll(moment, { interval: 0 }).toMatchObject({ outcome: 'failed', timed_out: true });
   });
 

@@ -380,7 +380,8 @@ describe.concurrent('an unfinished start', () => {
     await service.decided(id, 1);
   });
 
-  // PostgreSQL refuses each write after 5 s of its own, one after the other: such a stop takes minutes of this clock.
+  // PostgreSQL refuses each write after 5 s of real time, one write after the other. So such a stop takes
+  // minutes of the service's clock.
   test.skipIf(IS_POSTGRES)(
     'a stop while the database takes no writes answers waiting requests, and ends',
     async (context) => {

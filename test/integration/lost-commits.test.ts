@@ -120,7 +120,7 @@ test('a lagging standby is promoted, and later the former primary again: no resu
   opened.push(replication);
   const two = await startPostgres({ isDurable: true, standbyOf: replication.port });
   opened.push({ close: () => two.dispose() });
-  // The address that the clients know, as a name or a virtual address leads to the primary.
+  // The address that the clients know leads to the primary, as a name or a virtual address does.
   const address = await startHeldLink(one.port);
   opened.push(address);
   const database = new Secret(`postgres://svc@127.0.0.1:${address.port}/svc`);

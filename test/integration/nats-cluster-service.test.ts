@@ -17,7 +17,7 @@ test('checks go on while one server is down, and nothing is announced', async (c
   const service = await serviceIn(opened, {
     regions: REGIONS,
     natsUrl: cluster.url,
-    // Real time, because the servers elect their leaders in it.
+    // The clock runs in real time, because the servers elect their leaders in real time.
     scale: 1,
     declared: { svc_http_monitor: Object.fromEntries(NAMES.map(monitor)) },
   });

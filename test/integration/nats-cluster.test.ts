@@ -125,7 +125,7 @@ test('a cluster of three servers carries jobs, results and heartbeats, even when
 test('a server that does not reload is reported, whatever the others of its cluster do', async (context) => {
   const { init, pidFileOf } = await clusterIn(context);
   const pidOfB = (await readFile(pidFileOf('b'), 'utf8')).trim();
-  // The signal to one server goes to another one.
+  // The file of server a has the process id of server b, so the signal goes to the wrong server.
   await writeFile(pidFileOf('a'), pidOfB);
   const { err } = await init('b');
   expect(err).toContain(`told the server ${pidOfB} to reload nats-a.conf, and it does not say that it did`);

@@ -175,7 +175,7 @@ test('an endpoint that refuses, hangs or drips delays neither checks nor the sto
     if (asked % 3 === 0) {
       response.writeHead(403, `no ${message.headers.authorization}`).end('no');
     } else if (asked % 3 === 1) {
-      // A byte now and then, so no time-out for silence ends the answer.
+      // The server sends a byte now and then, so that no time-out for silence ends the answer.
       response.writeHead(200, { 'content-type': 'application/x-protobuf' });
       const timer = setInterval(() => response.write('\0'), 50);
       open.add(() => clearInterval(timer));

@@ -1,4 +1,7 @@
-/** Regions of one's own: checked, shown, kept over restarts, and not taken away while monitors name them. */
+/**
+ * An operator's own regions are checked, shown, kept over restarts, and not taken away while monitors name
+ * them.
+ */
 import type { SummaryView } from '@svc/coordinator/api/routes/summary.ts';
 import type { OwnRegion } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';
@@ -85,7 +88,7 @@ test('monitors are checked from own regions, whose results stay when the setting
   );
   expect(outcomes.map(({ region }) => region)).toEqual(REGIONS.toSorted());
 
-  // Roll-ups have own regions, also one that was taken away.
+  // Roll-ups contain own regions, also the region that the setting no longer has.
   service.clock.stepWall(70 * MINUTE_MS);
   await service.decided(id, 1);
   const rolledUp = () =>

@@ -77,7 +77,7 @@ describe.concurrent('a region without an agent', () => {
         ).map(({ region, started_at: at }) => [region, at]),
       ),
     );
-    // Its last message may still be under way.
+    // The last message of the agent may still be under way.
     await service.decided(id, 1);
     const reported = await slotsOf(service, 'hosta-fra');
     // The vote has aged out after three periods. The two votes that are left are half of the four regions,
@@ -113,7 +113,7 @@ describe.concurrent('a region without an agent', () => {
     await service.until(async () => Object.keys(await absentSince(service)).length === 2);
     expect(await absentSince(service)).toEqual(since);
 
-    // No monitor uses the region that never had an agent any more.
+    // No monitor uses any longer the region that never had an agent.
     await service.reload({});
     await service.until(async () => (await absentSince(service))[NEVER_THERE] === undefined);
     expect(await absentSince(service)).toEqual({ 'hosta-fra': since['hosta-fra'] });

@@ -121,7 +121,10 @@ const PAGE = {
 
 /** Required query parameters of endpoints. */
 const QUERIES: Readonly<Record<string, string>> = { '/v1/monitors/{id}/summary': '?range=24h' };
-/** Endpoints that are not requested: no page in this test has a domain, and metrics have a separate token. */
+/**
+ * Endpoints that need not answer 200 or 403: no page in this test has a domain, and metrics have a separate
+ * token.
+ */
 const NOT_ANSWERED: ReadonlySet<string> = new Set(['/v1/status-pages/{id}/domain', '/metrics']);
 /** Ids to try. Objects of each kind have ids from 1 on. */
 const IDS = Array.from({ length: CHANNELS.length + 1 }, (_, index) => index + 1);

@@ -1,6 +1,7 @@
 /**
- * A database that lost its last commits: a copy of it takes its place, and the coordinator starts
- * again. The results are in NATS, and what follows from them is what followed from them before.
+ * A database that lost its last commits: a copy of it takes its place, and the coordinator starts again. The
+ * results are still in NATS. When they are read again, the same statuses and alerts follow from them as
+ * before.
  */
 import { expect, test } from 'vitest';
 import { hookOf, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';

@@ -63,7 +63,7 @@ test('shards are led evenly, and no result and no alert is lost or doubled when 
   const shared = { natsUrl: nats.url, clock: new ScaledClock(10), declared: {}, database };
   const first = await serviceIn(opened, { ...shared, shards: SHARDS, regions: REGIONS });
   expect(await ledBy(first)).toEqual([0, 1, 2, 3]);
-  // Without the setting, it takes the number that the database has.
+  // Without the setting, the second coordinator takes the number of shards from the database.
   const second = await serviceIn(opened, { ...shared, regions: [] });
   await untilLed([first, 2], [second, 2]);
 
@@ -97,7 +97,7 @@ test('shards are led evenly, and no result and no alert is lost or doubled when 
   await hook.received(MONITORS);
   await Promise.all([untilAll(first, 'error'), untilAll(second, 'error')]);
 
-  // The other one leads all of them, and ends the incidents that began at either.
+  // The second coordinator leads all shards, and ends the incidents that began at either coordinator.
   await first.stopCoordinator();
   await untilLed([second, SHARDS]);
   web.answerWith((response) => response.end('ok'));

@@ -155,7 +155,7 @@ describe.concurrent('two coordinators', () => {
     const [one, other] = [await shown(first, pair), await shown(second, pair)];
     expect([one.status, other.status]).toEqual(['error', 'error']);
     expect(other.regions_status.map(({ region }) => region)).toEqual(REGIONS);
-    // The other one hears no agents, and does not say that they are gone.
+    // The coordinator that does not lead hears no agents. It must not report that they are gone.
     const told = async (service: LocalService) => {
       const { data } = await service.get<{ data: { absent_since: number | null }[] }>('/v1/regions');
       const { leading, another_leads } = await service.get<Record<string, unknown>>('/v1/system');
@@ -163,7 +163,7 @@ describe.concurrent('two coordinators', () => {
     };
     expect(await told(first)).toEqual({ absent: [], leading: true, another_leads: false });
     expect(await told(second)).toEqual({ absent: [], leading: false, another_leads: true });
-    // The operations of a leader are refused by the other one.
+    // The coordinator that does not lead refuses the operations of a leader.
     const run = await second.request('POST', `/v1/monitors/${pair.monitor}/check`);
     expect(run).toMatchObject({ status: 503, body: { detail: expect.stringContaining('does not lead') } });
     expect((await first.request('POST', `/v1/monitors/${pair.monitor}/check`)).status).toBe(200);
@@ -200,7 +200,7 @@ describe.concurrent('two coordinators', () => {
     await hook.received(2);
     expect(told(pair)).toEqual(['error', 'recovered']);
 
-    // It comes back as the one that waits.
+    // The first coordinator comes back, and does not lead.
     await first.startCoordinator();
     expect([await isLeading(first), await isLeading(second)]).toEqual([false, true]);
     await stopLeader(second, pair);
@@ -223,7 +223,7 @@ describe.concurrent('two coordinators', () => {
     const stops =
       'another coordinator has taken the lease, or the database has lost writes: this one stops leading';
     expect(first.said.has(stops)).toBe(false);
-    // What it holds back reaches the database only now.
+    // Only now do the first coordinator's statements, which the link held back, reach the database.
     link.release();
     while (!first.said.has(stops)) await delay(10);
     expect([whileCutOff, first.said.get(stops)]).toEqual([false, 1]);
@@ -247,7 +247,7 @@ describe.concurrent('two coordinators', () => {
     link.hold();
     await untilLeading(second);
     web.answerWith(well);
-    // If the first one could not record that the alert was sent, the second one sends it again.
+    // If the first coordinator could not record that the alert was sent, the second one sends it again.
     while (!told(pair).includes('recovered')) await delay(10);
     expect(told(pair)[0]).toBe('error');
     link.release();
@@ -264,7 +264,7 @@ describe.concurrent('two coordinators', () => {
     await hook.received(1);
     await checkedAgain(second, pair);
     expect(await isLeading(first)).toBe(false);
-    // It can lead again when it has NATS again.
+    // The first coordinator can lead again when it has NATS again.
     natsLink.lead(nats.port);
     while (!first.said.has('connected to NATS again')) await delay(10);
     await stopLeader(second, pair);

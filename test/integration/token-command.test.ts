@@ -31,7 +31,7 @@ test('a token is created, listed, and revoked with the tokens that it created', 
   const { out } = await svc(['list'], asAdmin);
   expect(out).toMatch(/^ID +SCOPE +EXPIRES +LAST USED +MADE BY +NAME\n/);
   expect(out).toMatch(/admin +\d{4}-\d\d-\d\d .* +SVC_API_TOKEN +lead\n/);
-  // It expires with the token that created it.
+  // The new token expires with the token that created it.
   expect(out).toMatch(/read +\d{4}-\d\d-\d\d +2026-\d\d-\d\d +lead +ci\n/);
 
   const [, id = ''] = /made token (\d+)/.exec(admin.err) ?? [];

@@ -27,7 +27,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Writes to standard output, and ends the process with unwritten lines. */
+/** Code that writes to standard output, and ends the process while lines are still unwritten. */
 const SAY_AND_EXIT = "(await import('node:fs')).writeSync(1, 'ends\\n'); process.exit(3);";
 
 /** A pipe whose reader reads only when the test makes it read. */
@@ -70,7 +70,7 @@ async function said(child: ChildProcess): Promise<unknown> {
   return (await once(child.stdout as Readable, 'data')).toString();
 }
 
-/** @returns bytes read */
+/** Reads what is there. Returns the number of bytes; 0: nothing is there to read. */
 function readIfAny(fd: number, into: Buffer): number {
   try {
     return readSync(fd, into);
@@ -84,7 +84,7 @@ type Line = { number?: number; lines?: number; msg: string };
 
 const lostIn = (lines: readonly Line[]) => lines.reduce((sum, { lines: lost = 0 }) => sum + lost, 0);
 
-/** Reads until the lines that were read and the lines that were reported as lost are all lines together. */
+/** Reads until the lines that were read and those that were reported as lost add up to `count`. */
 async function readAll(stream: Readable, count: number): Promise<Line[]> {
   const read: Line[] = [];
   let known = 0;

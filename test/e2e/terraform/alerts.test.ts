@@ -87,7 +87,7 @@ describeTerraform('from an apply to the alert', (terraform) => {
     expect(asserted).toMatchObject({ status: 'error', monitor: { name: 'Renamed' } });
     expect(asserted.cronTimestamp).toBeLessThanOrEqual(assertedAt + PERIOD_MS);
 
-    // Its status changed outside of Terraform. That alone gives the plan nothing to change.
+    // The monitor's status has changed outside of Terraform. That alone gives the plan nothing to change.
     await applyForGood(workspace, declaring(`${web.url}/up`, hook.url, assertion));
     await workspace.configure({});
     await workspace.apply();

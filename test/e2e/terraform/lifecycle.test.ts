@@ -30,7 +30,7 @@ type Move = { readonly attribute: string } & ({ readonly value: unknown } | { re
 /** Maximum number of moves of one resource. If a kind has more, several resources of the kind share them. */
 const MOST_MOVES = 20;
 
-/** Moves that give each attribute each of its further values. */
+/** The moves that give each attribute, one after the other, all its values except the first. */
 function changesOf({ values }: Sample): Move[] {
   return Object.entries(values).flatMap(([attribute, [, ...others]]) =>
     others.map((value) => ({ attribute, value })),

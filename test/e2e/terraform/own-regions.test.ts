@@ -1,4 +1,7 @@
-/** The life of a monitor that is checked from regions of one's own, which only the API knows. */
+/**
+ * The life of a monitor that is checked from an operator's own regions. The provider knows them only from the
+ * API.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../support/api.ts';
 import { providerFor } from '../../support/terraform/api.ts';

@@ -314,7 +314,7 @@ describeTerraform('imports, data sources and order', (terraform) => {
       { address: 'svc_status_page_component_group.group', action: 'replace' },
     ]);
     await applyForGood(workspace, on('two'));
-    // The type cannot be changed either.
+    // The type of a component cannot be changed either.
     const { resource = {} } = on('two');
     await workspace.configure({
       resource: {

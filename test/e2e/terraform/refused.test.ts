@@ -81,7 +81,8 @@ const PROVIDERS: readonly [name: string, body: Body, text: string][] = [
 ];
 
 /**
- * Terraform reads the whole file again for each error in it: three long rows make hundreds of others slow.
+ * Whether a row gets into a file of long rows. Terraform reads the whole file again for each error in it, so
+ * a few long rows would make hundreds of short rows slow.
  */
 const isLong = ({ body }: (typeof ROWS)[number]) => JSON.stringify(body).length > 100_000;
 

@@ -48,8 +48,8 @@ describeTerraform('only terraform', ({ binary, provider }) => {
   });
   afterAll(() => debug.stop());
   /**
-   * Uses one running provider for all commands, because otherwise each command starts several. For tests that
-   * do not depend on how it is started.
+   * Uses one running provider for all commands, because otherwise each command starts several. This is for
+   * tests that do not depend on how the provider is started.
    */
   const attached = () => open(byReattach(debug.reattach));
 
@@ -156,8 +156,8 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect(page?.attributes.auth_email_domains).toMatchObject({ type: ['list', 'string'], optional: true });
   });
 
-  // Terraform writes an empty text as null there. So no attribute whose default is another text has an empty
-  // one here.
+  // In generated configuration, Terraform writes an empty text as null. So no attribute with another default
+  // than the empty text is empty in this test.
   test('configuration generated for what is imported', async () => {
     const page = await api.create('/v1/status-pages', { title: 'Page ü', slug: 'generated' });
     const group = await api.create(`/v1/status-pages/${page}/component-groups`, { name: 'Group' });

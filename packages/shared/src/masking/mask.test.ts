@@ -28,7 +28,7 @@ test('white space and control characters between the words of a secret do not hi
   expect(maskedExcerpt('got Bearer\r\n\t tok en', ['Bearer  tok en'], 900)).toBe('got ********');
 });
 
-/** Characters that only the secrets of this test contain. */
+/** Makes secrets from characters that only the secrets of this test contain. */
 const secretOf = (bounds: { minLength: number; maxLength: number }) =>
   fc.string({ ...bounds, unit: fc.constantFrom('X', 'Y', 'Z', '/', '"', '<', '&', '=', 'ö', '😀') });
 const otherText = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '…', '.') });

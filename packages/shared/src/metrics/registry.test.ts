@@ -9,7 +9,7 @@ test('no two instruments have the same name, also without _total', () => {
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
 
-/** Prometheus' conventions (prometheus.io/docs/practices/naming, read on 2026-11-22). */
+/** Checks the conventions of Prometheus (prometheus.io/docs/practices/naming, read on 2026-11-22). */
 describe.each(INSTRUMENTS.map((instrument) => [instrument.name, instrument] as const))(
   '%s',
   (name, instrument) => {

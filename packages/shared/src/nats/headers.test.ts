@@ -1,4 +1,4 @@
-/** Any holder of a region's key can send headers; none of them may hold the thread or end a connection. */
+/** Any holder of a region's key can send headers. None of them may hold the thread or end a connection. */
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { jetStreamOf } from '../../../../test/support/jetstream.ts';
@@ -11,8 +11,8 @@ import { connectBus, type NatsBus } from './nats-bus.ts';
 
 const SUBJECT = 'svc.results.hosta-fra';
 /**
- * CPU time that a message and the test around it may take, ms; the client takes seconds to read all of these
- * names.
+ * Maximum CPU time of a message and the test around it, ms. The client itself would take seconds to read all
+ * of these names.
  */
 const SHORT_MS = 1_000;
 
@@ -56,7 +56,8 @@ describe.each(HOSTILE)('headers with $what', ({ headers }) => {
     const [hostile, honest] = messages;
     expect(hostile?.messageId).toBe('');
     expect(honest?.messageId).toBe('known');
-    // A restart compares what is stored with what was read.
+    // When a coordinator restarts, it compares stored messages with those that it has read, so both forms
+    // must be the same.
     for (const message of messages) {
       const { sequence, data, messageId, time, subject } = message;
       const stored = await stream.message(sequence);
