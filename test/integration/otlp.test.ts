@@ -358,7 +358,8 @@ test('endpoints that hang, refuse and redirect delay no other', async (context) 
     }>('/v1/system');
     return exported.endpoints.find(({ endpoint }) => endpoint.startsWith(receiver.url));
   };
-  // On a busy machine a good endpoint may once answer too late. The next request has the same counts and newer ones.
+  // On a busy machine, a good endpoint may once answer too late. The next request has the same counts and
+  // newer ones.
   await expect.poll(() => state(good)).toMatchObject({ failing: false });
   const refused = { failing: true, last_error: { message: 'answered 403: no' } };
   await expect.poll(() => state(refusing)).toMatchObject(refused);

@@ -60,8 +60,8 @@ type Details = {
 };
 
 /**
- * A request to the API that did not succeed, or an a client whose settings cannot be used. The client puts
- * the method and the path into the message, and never the token or the body.
+ * A request to the API that did not succeed, or a client whose settings cannot be used. The client puts the
+ * method and the path into the message, and never the token or the body.
  */
 export class ApiError extends SvcError {
   declare readonly code: ApiErrorCode;
