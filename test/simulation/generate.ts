@@ -48,6 +48,13 @@ export function generateWorld(seed: number): World {
   return hasOwnRegions(seed) ? withOwnRegions(whole) : whole;
 }
 
+/** Returns the first part of a world: one in this number. Nothing moves in its last periods either. */
+export function shortened(world: World, share: number): World {
+  const lengthMs = Math.floor(world.lengthMs / share);
+  const latest = lengthMs - QUIET_PERIODS * world.periodMs;
+  return { ...world, lengthMs, moves: world.moves.filter(({ at }) => at <= latest) };
+}
+
 /** Adds a second coordinator over the same store, and moves that make the two lead in turns. */
 function asPair(random: Random, world: World): World {
   const latest = world.lengthMs - QUIET_PERIODS * world.periodMs;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { DatabaseWorldStore } from './database-store.ts';
-import { generateWorld } from './generate.ts';
+import { generateWorld, shortened } from './generate.ts';
 import { MemoryStore } from './memory-store.ts';
 import type { Outcome } from './outcome.ts';
 import { isSameKind, shrink } from './shrink.ts';
@@ -45,8 +45,8 @@ export async function runWorlds(
       if (isInSqlite) await sqlite.clear();
       const store: WorldStore = isInSqlite ? sqlite : new MemoryStore();
       const world = withStorm(generateWorld(next), storm);
-      const lengthMs = isInSqlite ? Math.floor(world.lengthMs / SQLITE_SHARE) : world.lengthMs;
-      addWorld(sum, next, await simulate({ ...world, lengthMs }, store, { isTold: false }));
+      const made = isInSqlite ? shortened(world, SQLITE_SHARE) : world;
+      addWorld(sum, next, await simulate(made, store, { isTold: false }));
     }
   } finally {
     await sqlite?.close();
@@ -80,7 +80,10 @@ async function runInProcess(range: Range): Promise<Statistics> {
   return statistics as Statistics;
 }
 
-/** Returns the story of a failing world, made as short as possible; null: the world does not fail. */
+/**
+ * Returns the story of a failing world, made as short as possible; null: the world does not fail in memory,
+ * in its whole length.
+ */
 export async function storyOf(seed: number, storm = NO_STORM): Promise<string | null> {
   const run = (world: World): Promise<Outcome> => simulate(world, new MemoryStore(), { isTold: true });
   const world = withStorm(generateWorld(seed), storm);
