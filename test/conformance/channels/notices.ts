@@ -32,6 +32,7 @@ const working = [vote('hosta-fra', 'passed'), ...others];
 const ofRegion = { monitorId: shown.id, region: 'hosta-fra' as const, since, key: '0b3c:12:region' };
 const ofData = { ...ofRegion, region: null, key: '0b3c:12:data' };
 const active = { ...newState(shown.id, 0), status: 'active' as const };
+const failed = { ...active, status: 'error' as const };
 const unknown = newState(shown.id, since);
 
 /** The notices about a monitor, as svc makes them, with the title that people read. */
@@ -48,5 +49,9 @@ export const NOTICES: readonly (readonly [title: string, alert: Alert])[] = [
   [
     `Data is back: ${shown.name}`,
     noticeAlert(ofData, { is: 'over', monitor, state: active, votes: working, at }),
+  ],
+  [
+    `Data is back, status error: ${shown.name}`,
+    noticeAlert(ofData, { is: 'over', monitor, state: failed, votes: failing, at }),
   ],
 ];
