@@ -5,7 +5,7 @@ const FINISHED_MS = 300_000;
 
 /**
  * The jobs that this agent is responsible for. A job is held from its receipt until the stream has its
- * result. After that, it is remembered as finished, so that it runs only once even if it is sent twice. Only
+ * result, or until its result is `not_run`. After that, it is remembered as finished, so that it runs only once even if it is sent twice. Only
  * the last finished job of each monitor is remembered, because a slot is sent again only within its period.
  *
  * A job whose result was `not_run` or was given up is not

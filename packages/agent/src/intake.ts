@@ -37,8 +37,8 @@ import type { Starvation } from './starvation.ts';
 const JOBS_PER_PLACE = 4;
 
 /**
- * Maximum number of jobs that an agent holds. Jobs whose slot lies
- * ahead count, and so do jobs whose result is not acknowledged.
+ * Maximum number of jobs that an agent holds. Jobs whose slot lies ahead count, and
+ * so do jobs with a result other than `not_run` that is not acknowledged.
  */
 const MAX_HELD_JOBS = 16_000;
 

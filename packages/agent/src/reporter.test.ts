@@ -75,16 +75,25 @@ test('no message is longer than 256 KiB', () => {
   }
 });
 
-test('a job is held until its result is kept, and only a verdict makes it finished', () => {
+test('a job is held until its result is kept, and not after a `not_run`', () => {
   const { reporter, held, batches } = bench();
   for (const monitor of [1, 2]) held.holdJob(monitor, 5, 100);
   reporter.report(result(1), NAMED);
   reporter.report(result(2, { outcome: 'not_run', reason: 'overloaded' }), NAMED);
   reporter.flush();
-  expect(held.size).toBe(2);
+  expect([held.stateOf(1, 5), held.stateOf(2, 5)]).toEqual(['held', 'unknown']);
   batches[0]?.onSettled('kept');
   expect(held.size).toBe(0);
   expect([held.stateOf(1, 5), held.stateOf(2, 5)]).toEqual(['finished', 'unknown']);
+});
+
+test('the late acknowledgement of a `not_run` does not release the job that was sent again', () => {
+  const { reporter, held, batches } = bench();
+  reporter.report(result(1, { outcome: 'not_run', reason: 'overloaded' }), NAMED);
+  reporter.flush();
+  held.holdJob(1, 5, 100);
+  batches[0]?.onSettled('kept');
+  expect([held.stateOf(1, 5), held.bytes]).toEqual(['held', 100]);
 });
 
 test('a job whose result was dropped may be offered again', () => {

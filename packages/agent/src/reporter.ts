@@ -25,7 +25,8 @@ type ReporterParts = {
 /** Results that will be sent in one message, in the order in which they came. */
 type OpenBatch = {
   readonly texts: string[];
-  readonly jobs: { monitor: number; slot: number; isFinal: boolean }[];
+  /** The jobs of the results that are not `not_run`. */
+  readonly jobs: { monitor: number; slot: number }[];
   bytes: number;
   /** Latest instant at which the batch goes to the outbox, monotonic ms. */
   flushAt: number;
@@ -35,8 +36,9 @@ type OpenBatch = {
 };
 
 /**
- * Collects results into messages. Each subject has at most one open message. A job
- * stays held until the stream has its result, or until the result is given up.
+ * Collects results into messages. Each subject has at most one open message. A job stays held
+ * until the stream has its result, or until the result is given up. A job whose result is `not_run`
+ * is released at once, because it may be sent to this agent again before that result is acknowledged.
  *
  * A result waits up to 250 ms for others, but only 5 ms when it differs from the monitor's last
  * result, because it may change the region's vote. A message has up to 512 results and 256 KiB.
@@ -73,8 +75,9 @@ export class Reporter {
     }
     batch.texts.push(text);
     batch.bytes += bytes;
-    // A job whose result is `not_run` may be sent to this agent again.
-    batch.jobs.push({ monitor: result.monitor, slot: result.slot, isFinal: result.outcome !== 'not_run' });
+    const { monitor, slot, outcome } = result;
+    if (outcome === 'not_run') this.#parts.held.release(monitor, slot, 'forgotten');
+    else batch.jobs.push({ monitor, slot });
     if (batch.texts.length >= LIMITS.resultsPerMessage) batch.flush();
     else this.#flushWithin(withinMs, batch);
   }
@@ -103,14 +106,14 @@ export class Reporter {
       subject,
       text: `${this.#head}${batch.texts.join(',')}]}`,
       bytes: batch.bytes + this.#head.length + 2,
-      results: batch.jobs.length,
+      results: batch.texts.length,
       onSettled: (how) => this.#release(batch.jobs, how),
     });
   }
 
   #release(jobs: OpenBatch['jobs'], how: 'kept' | 'dropped'): void {
-    for (const { monitor, slot, isFinal } of jobs) {
-      this.#parts.held.release(monitor, slot, how === 'kept' && isFinal ? 'finished' : 'forgotten');
+    for (const { monitor, slot } of jobs) {
+      this.#parts.held.release(monitor, slot, how === 'kept' ? 'finished' : 'forgotten');
       if (how === 'dropped') this.#lastOutcomes.forgetMonitor(monitor);
     }
   }

@@ -63,7 +63,7 @@ export const heartbeat = z.object({
   capacity: z.number().int().positive(),
   /** Attempts in progress. */
   running: z.number().int().nonnegative(),
-  /** Number of jobs that the agent has taken and whose results the stream has not acknowledged yet. */
+  /** Number of jobs that the agent holds: no result yet, or one other than `not_run` that is not acknowledged. */
   held: z.number().int().nonnegative(),
   /**
    * Numbers of checks that began or were refused since the last heartbeat (absent: none). `begun` counts all

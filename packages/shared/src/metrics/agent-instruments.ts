@@ -108,7 +108,10 @@ export const AGENT_GAUGES = {
     'svc_agent_checks_pending',
     'Checks that wait for their slot, for a place or for their next attempt.',
   ),
-  held: gauge('svc_agent_jobs_held', 'Jobs that were taken and whose result is not acknowledged yet.'),
+  held: gauge(
+    'svc_agent_jobs_held',
+    'Jobs that were taken and have no result yet, or one other than `not_run` that is not acknowledged.',
+  ),
   outbox: gauge('svc_agent_outbox_batches', 'Batches of results that are not acknowledged yet.', {
     advice: 'Steady growth: NATS does not take results. Look at its disk and at the connection.',
   }),
