@@ -167,6 +167,17 @@ test('a reference that died alone says nothing about a host that has answered si
   expect(watch.isDown).toBe(false);
 });
 
+test('the answers of known hosts count, however many hosts there are', async () => {
+  const { seen, clock, gone } = bench();
+  await seen('down.test');
+  for (let number = 0; number < 20_000; number += 1) await seen(host(number), passed);
+  gone();
+  clock.advance(1_000);
+  for (let number = 0; number < 20_000; number += 1) await seen(host(number), passed);
+  clock.advance(1_000);
+  expect(await seen(host(0))).toBe(false);
+});
+
 test('an answer of a host from before the references were gone again says nothing', async () => {
   const { seen, clock, gone, back } = bench();
   gone();

@@ -223,7 +223,7 @@ export class NetworkWatch {
     this.#lastAnswerAt.all = now;
     for (const family of answered.families) this.#lastAnswerAt[family] = now;
     if (this.#isCalm) this.#answered.clear();
-    else if (this.#answered.size < MAX_HOSTS) this.#answered.set(host, answered);
+    else if (this.#answered.size < MAX_HOSTS || this.#answered.has(host)) this.#answered.set(host, answered);
   }
 
   #noteCutOff(host: string, families: Families): void {
