@@ -109,6 +109,29 @@ describe('starvation', () => {
   });
 });
 
+describe('an attempt of 120 s, the longest there is', () => {
+  test('is judged by all stalls in it', () => {
+    const { clock, starvation, pass } = started();
+    const began = clock.monotonic();
+    clock.pass(600);
+    clock.tick();
+    pass(118_800, 0);
+    clock.pass(600);
+    clock.tick();
+    expect(clock.monotonic() - began).toBe(120_000);
+    expect(starvation.delaySince(began)).toBe(1_000);
+  });
+
+  test('is judged by its whole wait for a CPU, also when old samples are dropped during it', () => {
+    const { clock, starvation, pass } = started();
+    pass(310_000, 0);
+    const began = clock.monotonic();
+    pass(60_000, 1);
+    pass(60_000, 0);
+    expect(starvation.heldBackSince(began).isWaiting).toBe(true);
+  });
+});
+
 describe('waiting for a CPU', () => {
   test('voids attempts of which it was a large part', () => {
     const { clock, starvation, pass } = started();
