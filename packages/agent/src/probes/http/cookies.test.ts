@@ -82,6 +82,16 @@ test('a cookie with the same name and path replaces the older one', async () => 
   expect(cookies.for(url('https://shop.example/x'))).toEqual(['a=2', 'a=3']);
 });
 
+test.each([
+  ['ASCII', 'v', 4_095],
+  ['longer characters', '\xc3\xa9', 2_047],
+])('a cookie has 4,096 bytes at most, in %s', async (_name, character, most) => {
+  const sentWith = (length: number) =>
+    sent([`a=${character.repeat(length)}`], 'https://shop.example/account');
+  expect(await sentWith(most)).toHaveLength(1);
+  expect(await sentWith(most + 1)).toEqual([]);
+});
+
 test('no more than 8,000 bytes are sent', async () => {
   const lines = Array.from({ length: 5 }, (_, index) => `n${index}=${'v'.repeat(3_000)}; Path=/`);
   expect(await sent(lines, 'https://shop.example/')).toHaveLength(2);

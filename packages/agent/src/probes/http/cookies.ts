@@ -1,6 +1,6 @@
 import type { CookieJar } from 'tough-cookie';
 
-/** Maximum size of the name and value of one cookie, characters (RFC 6265bis, section 5.6, has bytes). */
+/** Maximum size of the name and value of one cookie, bytes (RFC 6265bis, section 5.6). */
 const MAX_COOKIE_BYTES = 4 * 1_024;
 /** Maximum size of a whole `Set-Cookie` line with its attributes, bytes. */
 const MAX_LINE_BYTES = 8 * 1_024;
@@ -51,7 +51,7 @@ export class Cookies {
     const cookie = this.#library.Cookie.parse(line, { loose: true });
     const pair = cookie?.cookieString() ?? '';
     if (cookie === undefined || pair === '' || FORBIDDEN.test(pair)) return;
-    if (cookie.key.length + cookie.value.length > MAX_COOKIE_BYTES) return;
+    if (Buffer.byteLength(cookie.key) + Buffer.byteLength(cookie.value) > MAX_COOKIE_BYTES) return;
     // A cookie's `Domain` may be the host itself even if the host is
     // a public suffix or has no dot (RFC 6265, section 5.3, step 5).
     if (cookie.cdomain() === url.hostname && !this.#hasOwner(url.hostname)) cookie.domain = null;

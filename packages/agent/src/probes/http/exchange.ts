@@ -289,7 +289,7 @@ export class Exchange implements SocketListener {
     const { request } = this.#parts;
     this.#hasSent = true;
     // Nagle's algorithm would delay the last packet of a request that needs several.
-    if (request.length > ONE_PACKET) this.#socket?.setNoDelay();
+    if (Buffer.byteLength(request) > ONE_PACKET) this.#socket?.setNoDelay();
     this.#socket?.write(request, 'utf8');
   }
 
@@ -412,7 +412,7 @@ export class Exchange implements SocketListener {
 /** Code of the TLS alert that a target sends when it speaks no offered protocol (RFC 7301, section 3.2). */
 const NO_SUCH_PROTOCOL = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
 
-/** Size of a request in ASCII that fits into one packet, bytes: the smallest usual MTU without headers. */
+/** Size of a request that fits into one packet, bytes: the smallest usual MTU without headers. */
 const ONE_PACKET = 1_200;
 
 /**

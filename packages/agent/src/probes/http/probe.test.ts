@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, Socket } from 'node:net';
 import {
   brotliCompressSync,
   constants,
@@ -13,7 +13,7 @@ import {
 } from 'node:zlib';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fixedResolver, httpCheck } from '../../../../../test/support/http-check.ts';
 import { skipsIpv6 } from '../../../../../test/support/ipv6.ts';
 import { SELF_SIGNED } from '../../../../../test/support/self-signed.ts';
@@ -111,6 +111,17 @@ describe('the request', () => {
       'accept-encoding': 'gzip, deflate, br, zstd',
       connection: 'close',
     });
+  });
+
+  test.each([
+    ['of several packets does not wait for an acknowledgement', 'ü', 600, 1],
+    ['of one packet needs no further system call', 'u', 600, 0],
+  ])('%s', async (_name, character, length, calls) => {
+    const setNoDelay = vi.spyOn(Socket.prototype, 'setNoDelay');
+    onTestFinished(() => setNoDelay.mockRestore());
+    const { port } = await mirror();
+    await run(`http://127.0.0.1:${port}/`, { method: 'POST', body: character.repeat(length) });
+    expect(setNoDelay).toHaveBeenCalledTimes(calls);
   });
 
   test('configured headers replace ours, but not those that frame the message', async () => {
