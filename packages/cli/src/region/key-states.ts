@@ -70,10 +70,7 @@ export function tableOf(states: readonly KeyState[]): string {
 }
 
 const SUBJECT = '$SYS.REQ.SERVER.PING.CONNZ';
-/**
- * Maximum number of connections that a server is asked to list. By default, a server
- * lists fewer. The counts may be too low if a server has more connections than this.
- */
+/** Number of connections that each server is asked to list at once. */
 const LIMIT = 4_096;
 
 const answer = z.object({
@@ -88,11 +85,16 @@ const answer = z.object({
 
 /**
  * Number of connections of each public key, at all servers of the cluster. Null when
- * no server can be asked. Connections of this command, by their name, do not count.
+ * no server can be asked. Connections of this command, by their name, do not count. While a connection
+ * ends between two lists of a server, the next list misses another one.
  *
  * @param parts options of a connection with the key of the system account
+ * @param limit number of connections that each server lists at once, > 0
  */
-async function connectionsByKey(parts: TrialParts): Promise<ReadonlyMap<string, number> | null> {
+export async function connectionsByKey(
+  parts: TrialParts,
+  limit = LIMIT,
+): Promise<ReadonlyMap<string, number> | null> {
   let trial: NatsTrial;
   try {
     trial = await NatsTrial.open(parts);
@@ -101,13 +103,14 @@ async function connectionsByKey(parts: TrialParts): Promise<ReadonlyMap<string, 
   }
   try {
     const counts = new Map<string, number>();
-    const answers = await trial.askAll(SUBJECT, { auth: true, limit: LIMIT });
-    for (const text of answers) {
-      const { data } = answer.parse(JSON.parse(text));
-      for (const { name, authorized_user: user = '' } of data?.connections ?? [])
+    for (let offset = 0; ; offset += limit) {
+      const answers = await trial.askAll(SUBJECT, { auth: true, limit, offset });
+      if (answers.length === 0) return null;
+      const lists = answers.map((text) => answer.parse(JSON.parse(text)).data?.connections ?? []);
+      for (const { name, authorized_user: user = '' } of lists.flat())
         if (name !== parts.name) counts.set(user, (counts.get(user) ?? 0) + 1);
+      if (lists.every(({ length }) => length < limit)) return counts;
     }
-    return answers.length === 0 ? null : counts;
   } finally {
     await trial.close();
   }
