@@ -1,8 +1,12 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { requireWritable, writeNewFile } from './write-file.ts';
+
+const run = promisify(execFile);
 
 let folder: string;
 
@@ -43,6 +47,18 @@ describe('writeNewFile', () => {
     expect(await readFile(place('real'), 'utf8')).toBe('new');
     expect(await readFile(place('later'), 'utf8')).toBe('new');
     expect((await readdir(folder)).sort()).toEqual(['dangling', 'later', 'link', 'real']);
+  });
+
+  test('leaves no part of a text that cannot be written, and a link that led to no file', async () => {
+    await symlink(place('later'), place('dangling'));
+    const module = JSON.stringify(new URL('./write-file.ts', import.meta.url).href);
+    for (const name of ['new', 'dangling']) {
+      const call = `writeNewFile(${JSON.stringify(place(name))}, 'x'.repeat(10_000), ${JSON.stringify(FORCED)})`;
+      const script = `import { writeNewFile } from ${module}; await ${call}.catch(({ message }) => console.log(message))`;
+      const limited = ['--fsize=4096', process.execPath, '--input-type=module', '--eval', script];
+      expect((await run('prlimit', limited)).stdout).toMatch(/cannot write .*EFBIG/);
+    }
+    expect(await readdir(folder)).toEqual(['dangling']);
   });
 
   test('writes to a path that is no regular file, and refuses a folder', async () => {

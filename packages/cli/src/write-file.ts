@@ -52,7 +52,7 @@ export async function requireWritable(path: string, replaces: boolean): Promise<
 /**
  * Writes a file as a whole. On failure, a new file does not exist, and an existing file keeps its content.
  * A part of the new text may remain only in a file that must be overwritten in place ({@link overwrite}),
- * in a path that is no regular file, and in the target of a link that led to no file.
+ * and in a path that is no regular file.
  *
  * @throws SvcError when the file cannot be written, or exists and may not be replaced
  */
@@ -75,7 +75,8 @@ async function create(path: string, text: string, { replaces, isSecret }: FileOp
     await file.writeFile(text);
     await file.sync();
   } catch (error) {
-    await rm(path, { force: true });
+    // A link stays. The file that was made where it leads is removed.
+    await rm(await realpath(path), { force: true });
     throw error;
   } finally {
     await file.close();
