@@ -233,3 +233,13 @@ test('after a start, no wait is longer than it was when it began, even if the cl
   expect(await dueAfter(3_000)).toEqual(['b 6000', 'a 8000']);
   expect(await dueAfter(0)).toEqual(['a 5000', 'b 5880']);
 });
+
+test('a start keeps the wait after a failure of svc itself, unless the clock was set back', async () => {
+  const [a] = await queue([row('a')]);
+  await record(stepOf(a?.id));
+  await record({ ...stepOf(a?.id), attempt: null, nextAttemptAt: 66_000, waitMs: 60_000 });
+  await shortenWaits(parts.store, 6_000);
+  expect(await nextIds()).toEqual(['a 66000']);
+  await shortenWaits(parts.store, 5_000);
+  expect(await nextIds()).toEqual(['a 65000']);
+});

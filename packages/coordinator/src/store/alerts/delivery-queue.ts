@@ -326,16 +326,17 @@ export async function dueChannels({ work }: Pick<Store, 'work'>): Promise<readon
 }
 
 /**
- * SQL expression: the whole length of the wait after a delivery's last recorded attempt, ms. Without a
- * recorded attempt, it is the wait after a failure of svc itself.
+ * SQL expression: the whole length of a delivery's present wait, ms. It is the wait after the last recorded
+ * attempt if the delivery has the `next_attempt_at` of this attempt. Otherwise it is the wait after a failure
+ * of svc itself, which is not recorded as an attempt.
  */
 const WAIT_MS = `coalesce((SELECT a.next_attempt_at - a.at - CAST(a.duration AS INTEGER) FROM delivery_attempts a
-  WHERE a.delivery_id = deliveries.id AND a.number = deliveries.attempts), ${OWN_FAILURE_WAIT_MS})`;
+  WHERE a.delivery_id = deliveries.id AND a.number = deliveries.attempts
+    AND a.next_attempt_at = deliveries.next_attempt_at), ${OWN_FAILURE_WAIT_MS})`;
 
 /**
- * Shortens waits at the start of a leader. If a delivery's remaining wait is longer than the whole wait after
- * its last attempt, that wait begins again at `now` (epoch ms). The usual cause is that the clock was set
- * back.
+ * Shortens waits at the start of a leader. If a delivery's remaining wait is longer than the whole wait, the
+ * wait begins again at `now` (epoch ms). The usual cause is that the clock was set back.
  */
 export async function shortenWaits(store: Store, now: number): Promise<void> {
   const [at, wait] = [wholeMs(now), sql.raw(WAIT_MS)];
