@@ -1,3 +1,4 @@
+import { jsonOrUndefined } from '@svc/shared/json.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { HttpPost, PostFailure, PostReply, PostRequest, PostResult } from '../outgoing/http-post.ts';
 import type { FailureReason, SendResult } from './channel.ts';
@@ -20,11 +21,7 @@ export function postJson(post: HttpPost, { body, headers, ...request }: JsonRequ
 
 /** The body of a reply as JSON; undefined when the body is not JSON. */
 export function jsonOf({ body }: { readonly body: string }): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined; // The text is not what the vendor, or svc itself, would have written.
-  }
+  return jsonOrUndefined(body);
 }
 
 /** Joins the base URL of a vendor and a path that begins with a slash. The base URL may have a path too. */

@@ -1,3 +1,4 @@
+import { jsonOrUndefined } from '@svc/shared/json.ts';
 import { phases } from '@svc/shared/messages/check-result.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
@@ -53,7 +54,7 @@ export function newTotals(identity: string, startedAt: number): Totals {
 
 /** Parses stored totals; null: they have another identity, or are invalid. */
 export function readTotals(text: string, identity: string): Totals | null {
-  const { data } = totals.safeParse(parsed(text));
+  const { data } = totals.safeParse(jsonOrUndefined(text));
   return data?.identity === identity ? data : null;
 }
 
@@ -123,13 +124,4 @@ function seriesIn({ durations }: RegionTotals, result: CountedResult, kind: Hist
     : { outcome, statusCode, errorType, histogram: emptyHistogram(kind) };
   durations.push(made);
   return made;
-}
-
-/** Parses JSON; undefined: the text is not JSON, and the counts begin at 0. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

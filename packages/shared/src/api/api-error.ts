@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { API_CLIENT_CODES } from '../error-codes.ts';
 import { SvcError } from '../errors.ts';
+import { jsonOrUndefined } from '../json.ts';
 import type { AnswerHeaders } from './exchange.ts';
 import { isProblemCode, type ProblemCode } from './problem-codes.ts';
 
@@ -138,12 +139,4 @@ function kindOf({ headers }: Answered): string {
 
 function describe({ pointer, message }: ProblemDetail): string {
   return pointer === '' ? message : `${pointer}: ${message}`;
-}
-
-export function jsonOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // Not JSON: the caller says what that means.
-  }
 }

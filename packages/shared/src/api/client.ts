@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
+import { jsonOrUndefined } from '../json.ts';
 import type { Secret } from '../secret.ts';
-import { ApiError, errorOfAnswer, foreignAnswer, jsonOrUndefined, problemOf } from './api-error.ts';
+import { ApiError, errorOfAnswer, foreignAnswer, problemOf } from './api-error.ts';
 import { baseUrlProblem, tokenProblem } from './client-settings.ts';
 import { type AnswerHeaders, type ExchangeEnd, exchange, unansweredWithin } from './exchange.ts';
 import { Operation } from './operation.ts';

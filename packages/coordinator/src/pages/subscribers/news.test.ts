@@ -273,6 +273,26 @@ describe('many subscribers', () => {
     expect(await rowsOf(parts.store, 'page_announcements')).toEqual([]);
   });
 
+  test('an announcement that is not JSON is left out, and the next one is sent', async () => {
+    await subscriber();
+    const content = JSON.stringify({
+      kind: 'changes',
+      at: 0,
+      changes: [{ name: 'Shop', status: 'error' }],
+    });
+    const row = { page_id: pageId, created_at: 0 };
+    await addRows(
+      parts.store,
+      'page_announcements',
+      { ...row, uid: 'one', content: content.slice(1) },
+      { ...row, uid: 'two', content },
+    );
+    news.findNews();
+    await news.newsQueued();
+    expect(queued).toHaveLength(1);
+    expect(await rowsOf(parts.store, 'page_announcements')).toEqual([]);
+  });
+
   test('a subscriber who leaves meanwhile gets no mail', async () => {
     const id = await subscriber();
     await subscriber('bob@example.com');

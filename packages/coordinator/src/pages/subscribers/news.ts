@@ -1,6 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { derivedUuid } from '@svc/shared/ids.ts';
+import { jsonOrUndefined } from '@svc/shared/json.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { type PageMailToQueue, queuePageMails } from '../../alerts/page-mails.ts';
@@ -241,7 +242,7 @@ export class PageNews {
 
   #mailsOf(stored: StoredAnnouncement, page: MailPage, recipients: readonly Recipient[]): PageMailToQueue[] {
     const { publicUrl, ids, key, log } = this.#parts;
-    const parsed = announcementSchema.safeParse(JSON.parse(stored.content));
+    const parsed = announcementSchema.safeParse(jsonOrUndefined(stored.content));
     if (!parsed.success) {
       log.error(
         { announcement: stored.id },

@@ -1,4 +1,5 @@
 import { type Alert, alert as alertSchema } from '@svc/shared/channels/alert.ts';
+import { jsonOrUndefined } from '@svc/shared/json.ts';
 import { MASK } from '@svc/shared/secret.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
@@ -28,7 +29,7 @@ export function alertText(secrets: Secrets, alert: Alert): string {
  * open, the alert has the masked address.
  */
 export function openAlert(secrets: Secrets, text: string): Alert | null {
-  const stored: unknown = JSON.parse(text);
+  const stored = jsonOrUndefined(text);
   const alert = alertSchema.safeParse(stored).data ?? null;
   const url = openedUrl(secrets, stored);
   return alert === null || url === null ? alert : { ...alert, monitor: { ...alert.monitor, url } };
@@ -39,7 +40,7 @@ export function openAlert(secrets: Secrets, text: string): Alert | null {
  * version cannot read the alert.
  */
 export function readMasked(text: string): Alert | null {
-  const alert = alertSchema.safeParse(JSON.parse(text)).data ?? null;
+  const alert = alertSchema.safeParse(jsonOrUndefined(text)).data ?? null;
   return alert === null ? null : maskedAlert(alert);
 }
 
