@@ -30,21 +30,16 @@ test('every table is copied, except those about shards and coordinators, and tho
   expect(names.sort()).toEqual([...COPIED_TABLES, 'coordinators', 'shards'].sort());
 });
 
-describe.runIf(IS_POSTGRES)('an installation is copied', () => {
+describe('an installation is copied', () => {
   let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-  let database: Awaited<ReturnType<typeof temporaryDatabase>>;
   let file: DatabaseUrl;
 
   beforeEach(async () => {
     folder = await temporaryFolder();
-    database = await temporaryDatabase();
     file = new Secret(`sqlite:${join(folder.path, 'svc.db')}`);
     await within(file, fill);
   });
-  afterEach(async () => {
-    await database.remove();
-    await folder.remove();
-  });
+  afterEach(() => folder.remove());
 
   async function within<T>(url: DatabaseUrl, work: (store: Store) => Promise<T>): Promise<T> {
     const store = await openDatabase(url, silentLog);
@@ -151,102 +146,121 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
         content[table] = (await rowsOf(store, table)).map((row) => JSON.stringify(row)).sort();
       return content;
     });
-  const copy = (from: DatabaseUrl, to: DatabaseUrl, onPage = () => {}) =>
+  const copy = (from: DatabaseUrl, to: DatabaseUrl, onPage: (table: string) => void = () => {}) =>
     copyStore({ from, to, log: silentLog, onPage });
+  const inFolder = (name: string): DatabaseUrl => new Secret(`sqlite:${join(folder.path, name)}`);
 
-  test('to PostgreSQL and back, with every row, and no id is assigned twice', async () => {
-    const copied = await copy(file, database.url);
-    expect(copied).toMatchObject({ slot_results: RESULTS, monitors: 2, workspaces: 1 });
-    const inPostgres = await contentOf(database.url);
-    const back = new Secret(`sqlite:${join(folder.path, 'back.db')}`);
-    await copy(database.url, back);
-    expect(await contentOf(back)).toEqual(inPostgres);
-    for (const url of [database.url, back]) {
-      const id = await within(url, async (store) => {
-        await refuseUnfinishedCopy(store);
-        const [row] = await rowsOf(store, 'monitors');
-        const { id: _, ...rest } = row as NonNullable<typeof row>;
-        return addRows(store, 'monitors', rest);
+  test('to SQLite, with every text as it is', async () => {
+    const other = inFolder('other.db');
+    await copy(file, other);
+    expect(await within(other, (store) => rowsOf(store, 'workspaces'))).toMatchObject([
+      { name: 'default ä\0' },
+    ]);
+    expect(await contentOf(other)).toEqual(await contentOf(file));
+  });
+
+  describe.runIf(IS_POSTGRES)('with PostgreSQL', () => {
+    let database: Awaited<ReturnType<typeof temporaryDatabase>>;
+
+    beforeEach(async () => {
+      database = await temporaryDatabase();
+    });
+    afterEach(() => database.remove());
+
+    test('to PostgreSQL and back, with every row, and no id is assigned twice', async () => {
+      const copied = await copy(file, database.url);
+      expect(copied).toMatchObject({ slot_results: RESULTS, monitors: 2, workspaces: 1 });
+      const inPostgres = await contentOf(database.url);
+      const back = inFolder('back.db');
+      await copy(database.url, back);
+      expect(await contentOf(back)).toEqual(inPostgres);
+      for (const url of [database.url, back]) {
+        const id = await within(url, async (store) => {
+          await refuseUnfinishedCopy(store);
+          const [row] = await rowsOf(store, 'monitors');
+          const { id: _, ...rest } = row as NonNullable<typeof row>;
+          return addRows(store, 'monitors', rest);
+        });
+        // The monitor with id 3 was deleted, so the next id is 4.
+        expect(id).toBe(4);
+      }
+    });
+
+    test('a coordinator refuses an interrupted copy, which is no source either and can be continued', async () => {
+      let pages = 0;
+      const interrupted = copy(file, database.url, (table) => {
+        // The failure comes in the middle of the results, after the second of three pages.
+        if (table === 'slot_results') pages += 1;
+        if (pages === 2) throw new Error('the power is gone');
       });
-      // The monitor with id 3 was deleted, so the next id is 4.
-      expect(id).toBe(4);
-    }
-  });
-
-  test('a coordinator refuses an interrupted copy, which is no source either and can be continued', async () => {
-    let pages = 0;
-    const interrupted = copy(file, database.url, () => {
-      pages += 1;
-      // The failure comes after the last page of results.
-      if (pages === 10) throw new Error('the power is gone');
+      await expect(interrupted).rejects.toThrow('the power is gone');
+      await within(database.url, async (store) => {
+        await expect(refuseUnfinishedCopy(store)).rejects.toThrow('unfinished copy');
+      });
+      const third = inFolder('third.db');
+      await expect(copy(database.url, third)).rejects.toThrow('unfinished copy');
+      const copied = await copy(file, database.url);
+      expect(copied).toMatchObject({ slot_results: RESULTS, monitors: 2 });
     });
-    await expect(interrupted).rejects.toThrow('the power is gone');
-    await within(database.url, async (store) => {
-      await expect(refuseUnfinishedCopy(store)).rejects.toThrow('unfinished copy');
-    });
-    const third = new Secret(`sqlite:${join(folder.path, 'third.db')}`);
-    await expect(copy(database.url, third)).rejects.toThrow('unfinished copy');
-    const copied = await copy(file, database.url);
-    expect(copied).toMatchObject({ slot_results: RESULTS, monitors: 2 });
-  });
 
-  test('a database with rows is refused as a target, and a database with a leader is refused as a source', async () => {
-    await copy(file, database.url);
-    await expect(copy(file, database.url)).rejects.toMatchObject({ code: 'store-foreign' });
-    await within(database.url, async (store) => {
-      await takeShard(
-        store,
-        { shard: 0, term: 'other', holder: 'machine, process 7', coordinator: 'b' },
-        true,
+    test('a database with rows is refused as a target, and a database with a leader is refused as a source', async () => {
+      await copy(file, database.url);
+      await expect(copy(file, database.url)).rejects.toMatchObject({ code: 'store-foreign' });
+      await within(database.url, async (store) => {
+        await takeShard(
+          store,
+          { shard: 0, term: 'other', holder: 'machine, process 7', coordinator: 'b' },
+          true,
+        );
+        const back = inFolder('back.db');
+        const inUse = {
+          code: 'store-in-use',
+          message: expect.stringMatching(/machine, process 7.* wait 4 s if it was killed/),
+        };
+        await expect(copy(database.url, back)).rejects.toMatchObject(inUse);
+      });
+    });
+
+    test('an address without an installation is refused, and nothing is created there', async () => {
+      const mistyped = join(folder.path, 'mistyped', 'svc.db');
+      const refused = { code: 'store-foreign', message: expect.stringContaining('cannot copy') };
+      await expect(copy(new Secret(`sqlite:${mistyped}`), database.url)).rejects.toMatchObject(refused);
+      expect(existsSync(dirname(mistyped))).toBe(false);
+
+      await runIn(database.url, 'CREATE SCHEMA mistyped');
+      const empty = new Secret(`${database.url.reveal()}?options=-c%20search_path%3Dmistyped`);
+      await expect(copy(empty, file)).rejects.toMatchObject(refused);
+      // This statement fails if the schema has tables.
+      await runIn(database.url, 'DROP SCHEMA mistyped');
+    });
+
+    test('a copy that is refused because of its target gives up the lease of its source', async () => {
+      await within(database.url, (store) =>
+        takeShard(store, { shard: 0, term: 'other', holder: 'other', coordinator: 'b' }, true),
       );
-      const back = new Secret(`sqlite:${join(folder.path, 'back.db')}`);
-      const inUse = {
-        code: 'store-in-use',
-        message: expect.stringMatching(/machine, process 7.* wait 4 s if it was killed/),
-      };
-      await expect(copy(database.url, back)).rejects.toMatchObject(inUse);
+      await expect(copy(file, database.url)).rejects.toMatchObject({ code: 'store-in-use' });
+      expect(await within(file, (store) => rowsOf(store, 'shards'))).toMatchObject([{ term: '' }]);
     });
-  });
 
-  test('an address without an installation is refused, and nothing is created there', async () => {
-    const mistyped = join(folder.path, 'mistyped', 'svc.db');
-    const refused = { code: 'store-foreign', message: expect.stringContaining('cannot copy') };
-    await expect(copy(new Secret(`sqlite:${mistyped}`), database.url)).rejects.toMatchObject(refused);
-    expect(existsSync(dirname(mistyped))).toBe(false);
-
-    await runIn(database.url, 'CREATE SCHEMA mistyped');
-    const empty = new Secret(`${database.url.reveal()}?options=-c%20search_path%3Dmistyped`);
-    await expect(copy(empty, file)).rejects.toMatchObject(refused);
-    // This statement fails if the schema has tables.
-    await runIn(database.url, 'DROP SCHEMA mistyped');
-  });
-
-  test('a copy that is refused because of its target gives up the lease of its source', async () => {
-    await within(database.url, (store) =>
-      takeShard(store, { shard: 0, term: 'other', holder: 'other', coordinator: 'b' }, true),
-    );
-    await expect(copy(file, database.url)).rejects.toMatchObject({ code: 'store-in-use' });
-    expect(await within(file, (store) => rowsOf(store, 'shards'))).toMatchObject([{ term: '' }]);
-  });
-
-  test('a row that differs in the copy is found, and the copy stays unfinished', async () => {
-    let comparing = 0;
-    const changed = copyStore({
-      from: file,
-      to: database.url,
-      log: silentLog,
-      async onPage(table) {
-        if (table !== 'workspaces') return;
-        comparing += 1;
-        if (comparing === 2) await runIn(database.url, 'UPDATE deliveries SET attempts = 9');
-      },
-    });
-    await expect(changed).rejects.toMatchObject({
-      code: 'store-error',
-      message: expect.stringContaining('the table deliveries differs'),
-    });
-    await within(database.url, async (store) => {
-      await expect(refuseUnfinishedCopy(store)).rejects.toThrow('unfinished copy');
+    test('a row that differs in the copy is found, and the copy stays unfinished', async () => {
+      let comparing = 0;
+      const changed = copyStore({
+        from: file,
+        to: database.url,
+        log: silentLog,
+        async onPage(table) {
+          if (table !== 'workspaces') return;
+          comparing += 1;
+          if (comparing === 2) await runIn(database.url, 'UPDATE deliveries SET attempts = 9');
+        },
+      });
+      await expect(changed).rejects.toMatchObject({
+        code: 'store-error',
+        message: expect.stringContaining('the table deliveries differs'),
+      });
+      await within(database.url, async (store) => {
+        await expect(refuseUnfinishedCopy(store)).rejects.toThrow('unfinished copy');
+      });
     });
   });
 });

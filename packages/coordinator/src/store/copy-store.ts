@@ -132,7 +132,7 @@ export async function copyStore({ from, to, log, onPage = () => {} }: CopyParts)
   try {
     const [reading, writing] = [await openHeld(from), await openHeld(to)];
     await copyRows(reading, writing, installation, onPage);
-    const copied = await compareRows(reading, writing, onPage);
+    const copied = await compareRows(reading, writing, isShared(to) ? withoutNul : (row) => row, onPage);
     await rehome(writing);
     await writing.commit([{ sql: 'DELETE FROM facts WHERE key = ?', rows: [[COPYING]] }]);
     return copied;
@@ -281,15 +281,23 @@ async function copyNumbers(source: Store, target: Store): Promise<void> {
   });
 }
 
-/** @throws StoreError `store-error` where a row differs */
-async function compareRows(source: Store, target: Store, onPage: CopyParts['onPage'] & {}): Promise<Copied> {
+/**
+ * @param storedAs how the target stores a row of the source
+ * @throws StoreError `store-error` where a row differs
+ */
+async function compareRows(
+  source: Store,
+  target: Store,
+  storedAs: (row: Row) => Row,
+  onPage: CopyParts['onPage'] & {},
+): Promise<Copied> {
   const copied: Record<string, number> = {};
   for (const table of COPIED_TABLES) {
     copied[table] = 0;
     const copies = pagesOf(target, table, null);
     for await (const { rows } of pagesOf(source, table, null)) {
       const { value: copy } = await copies.next();
-      if (!isDeepStrictEqual(copy?.rows, rows.map(withoutNul))) throw differs(table);
+      if (!isDeepStrictEqual(copy?.rows, rows.map(storedAs))) throw differs(table);
       copied[table] += rows.length;
       await onPage(table, rows.length);
     }
