@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder, temporaryStore } from '../../../../test/support/configured-store.ts';
@@ -14,6 +15,7 @@ import { refuseUnfinishedCopy, writeFact } from './facts.ts';
 import { openDatabase } from './open.ts';
 import { abstentionOf, insertReports } from './results/insert-reports.ts';
 import { takeShard } from './shard-lease.ts';
+import { countShards } from './shards.ts';
 import type { Store } from './store.ts';
 
 const SLOT = Date.UTC(2026, 0, 15);
@@ -159,6 +161,23 @@ describe('an installation is copied', () => {
     expect(await contentOf(other)).toEqual(await contentOf(file));
   });
 
+  test.each([
+    ['the first shard of the source', 'svc.db', 0],
+    ['the second shard of the target', 'other.db', 1],
+  ])('a copy fails if the lease of %s is lost, and stays unfinished', async (_name, database, shard) => {
+    const other = inFolder('other.db');
+    await within(other, (store) => countShards(store, 2));
+    const stealLease = () => {
+      const sqlite = new DatabaseSync(join(folder.path, database));
+      sqlite.prepare("UPDATE shards SET term = 'other' WHERE id = ?").run(shard);
+      sqlite.close();
+    };
+    await expect(copy(file, other, stealLease)).rejects.toMatchObject({ code: 'not-leading' });
+    await within(other, async (store) => {
+      await expect(refuseUnfinishedCopy(store)).rejects.toThrow('unfinished copy');
+    });
+  });
+
   describe.runIf(IS_POSTGRES)('with PostgreSQL', () => {
     let database: Awaited<ReturnType<typeof temporaryDatabase>>;
 
@@ -234,12 +253,17 @@ describe('an installation is copied', () => {
       await runIn(database.url, 'DROP SCHEMA mistyped');
     });
 
-    test('a copy that is refused because of its target gives up the lease of its source', async () => {
-      await within(database.url, (store) =>
-        takeShard(store, { shard: 0, term: 'other', holder: 'other', coordinator: 'b' }, true),
-      );
+    test('a copy that is refused because of a shard of its target gives up all leases that it took', async () => {
+      await within(database.url, async (store) => {
+        await countShards(store, 2);
+        await takeShard(store, { shard: 1, term: 'other', holder: 'other', coordinator: 'b' }, true);
+      });
       await expect(copy(file, database.url)).rejects.toMatchObject({ code: 'store-in-use' });
       expect(await within(file, (store) => rowsOf(store, 'shards'))).toMatchObject([{ term: '' }]);
+      expect(await within(database.url, (store) => rowsOf(store, 'shards'))).toMatchObject([
+        { term: '' },
+        { term: 'other' },
+      ]);
     });
 
     test('a row that differs in the copy is found, and the copy stays unfinished', async () => {

@@ -125,14 +125,14 @@ export async function copyStore({ from, to, log, onPage = () => {} }: CopyParts)
   const opened = new AsyncDisposableStack();
   async function openHeld(url: DatabaseUrl): Promise<Store> {
     const store = opened.adopt(await openAt(url, log, storeInProcess(systemClock)), (each) => each.close());
-    const held = await hold(store, !isShared(url));
-    opened.defer(held.release);
-    return held.store;
+    return hold(store, !isShared(url), opened);
   }
   try {
     const [reading, writing] = [await openHeld(from), await openHeld(to)];
     await copyRows(reading, writing, installation, onPage);
     const copied = await compareRows(reading, writing, isShared(to) ? withoutNul : (row) => row, onPage);
+    // This write fails if a coordinator has led on the source meanwhile.
+    await reading.commit([]);
     await rehome(writing);
     await writing.commit([{ sql: 'DELETE FROM facts WHERE key = ?', rows: [[COPYING]] }]);
     return copied;
@@ -167,33 +167,27 @@ async function installationIn(url: DatabaseUrl, log: Logger): Promise<string> {
 }
 
 /**
- * Holds the leases of a database, so that no coordinator leads on it. The returned store writes only while
- * the lease of shard 0 is held.
+ * Holds the leases of all shards of a database, so that no coordinator leads on it. The returned store writes
+ * only while all of them are held.
  *
+ * @param held gets the functions that give the leases up; also those of leases that were taken before an error
  * @throws StoreError `store-in-use` when another process holds a lease
  */
-async function hold(store: Store, isAlone: boolean): Promise<{ store: Store; release(): Promise<void> }> {
+async function hold(store: Store, isAlone: boolean, held: AsyncDisposableStack): Promise<Store> {
   const nothing = () => {};
   const term = randomUUID();
-  const held: FencedStore[] = [];
+  // Each store renews the lease of one shard and writes through the store before.
+  let writing = store;
   for (const shard of await shardStates(store)) {
     const taken = { shard: shard.id, term, holder: 'svc migrate-store', coordinator: '' };
     if (!(await takeShard(store, taken, isAlone))) throw inUse(shard);
-    held.push(
-      new FencedStore(store, { ...taken, now: () => performance.now(), onRenewed: nothing, onLost: nothing }),
-    );
+    held.defer(() => resignShard(store, taken).catch(nothing));
+    const holder = { ...taken, now: () => performance.now(), onRenewed: nothing, onLost: nothing };
+    writing = new FencedStore(writing, holder);
   }
-  // The error of a failed renewal is ignored. The next renewal tries again, and a write fails if the lease of
-  // shard 0 is lost.
-  const renew = () => held.forEach((each) => void each.renew().catch(nothing));
-  const cancel = systemClock.every(RENEW_EVERY_MS, renew);
-  return {
-    store: held[0] as FencedStore,
-    async release() {
-      cancel();
-      for (const shard of held.keys()) await resignShard(store, { shard, term }).catch(nothing);
-    },
-  };
+  // The error of a failed renewal is ignored. The next renewal tries again, and a write fails if a lease is lost.
+  held.defer(systemClock.every(RENEW_EVERY_MS, () => void writing.commit([]).catch(nothing)));
+  return writing;
 }
 
 /** The error for a database while another process holds one of its shards. */
