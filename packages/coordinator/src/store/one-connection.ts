@@ -10,7 +10,10 @@ export type StatementOutcome = {
   readonly changes: number;
 };
 
-/** Runs one statement. Rejects with a StoreError. */
+/**
+ * Runs one statement. The functions of a `Store` reject with a StoreError. Those of `openReadingFile` and of
+ * `Connection` (PostgreSQL) reject with the error of the database.
+ */
 export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<StatementOutcome>;
 
 /**

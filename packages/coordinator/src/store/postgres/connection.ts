@@ -59,7 +59,10 @@ export function clientSettings({ url }: Pick<Dialled, 'url'>): pg.ClientConfig {
   };
 }
 
-/** A connection with its prepared statements. The caller must run one exchange at a time. */
+/**
+ * A connection with its prepared statements. The caller must run one exchange at a time. Errors are those of the
+ * client and the server; `postgresErrorOf` makes StoreErrors of them.
+ */
 export class Connection {
   readonly #client: pg.ClientBase;
   readonly #statements = new PreparedStatements();

@@ -24,7 +24,10 @@ function readOnly(path: string): { readonly statements: Statements; close(): voi
   return { statements: new Statements(sqlite), close: () => sqlite.close() };
 }
 
-/** Opens a migrated database file for reading on the calling thread. The file must exist. */
+/**
+ * Opens a migrated database file for reading on the calling thread. The file must exist. Errors are those of
+ * `node:sqlite`, not StoreErrors.
+ */
 export function openReadingFile(path: string): StoreReading {
   const { statements, close } = readOnly(path);
   const dialect = sqliteDialect(async (sql, parameters) => statements.run(sql, parameters));
