@@ -16,10 +16,7 @@ export interface BodyListener {
    * listener must write no more. A call of {@link onBodyEnd} follows.
    */
   onBodyFull(): void;
-  /**
-   * Called when the body has ended, possibly from within `write` or `end`. The first call counts.
-   * A decoder may make further calls until the body is released.
-   */
+  /** Called once, when the body has ended, possibly from within `write` or `end`. */
   onBodyEnd(end: BodyEnd): void;
 }
 

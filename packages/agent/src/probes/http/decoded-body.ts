@@ -59,7 +59,7 @@ export const HEAVY_DECODERS = 8;
  * Decoding begins when the whole encoded body has come, or slightly more than 2 MiB of it. A decoder then
  * works for milliseconds and never waits for the target, so a few decoders can serve all bodies. A
  * thousand decompression bombs take no more memory for windows than {@link HEAVY_DECODERS} bodies. Of a
- * bomb, only 2 MiB are kept, and {@link release} ends the decoding. An empty body is empty under every coding.
+ * bomb, only 2 MiB are kept, and the rest is not decoded. An empty body is empty under every coding.
  */
 export class DecodedBody implements BodySink {
   readonly #codings: readonly string[];
@@ -75,6 +75,8 @@ export class DecodedBody implements BodySink {
    */
   #toSkip = 0;
   #holdsTurn = false;
+  /** Whether the end was reported, or the body was released. */
+  #isEnded = false;
   #isReleased = false;
 
   /** @param codings at least one coding, as {@link parseCodings} returns them */
@@ -112,7 +114,7 @@ export class DecodedBody implements BodySink {
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    for (const decoder of this.#decoders) decoder.destroy();
+    this.#stopDecoding();
     this.#encoded.release();
     this.#decoded.release();
     if (this.#holdsTurn) this.#turns.release();
@@ -164,7 +166,7 @@ export class DecodedBody implements BodySink {
   }
 
   #keepBytes(given: Buffer): void {
-    if (this.#isReleased) return;
+    if (this.#isEnded) return;
     const bytes = given.subarray(this.#toSkip);
     this.#toSkip -= given.length - bytes.length;
     const stop = Math.min(bytes.length, LIMITS.responseBodyBytes - this.#decoded.length);
@@ -188,7 +190,7 @@ export class DecodedBody implements BodySink {
   #readsFirstMember(coding: string | undefined, { message }: Error): boolean {
     const encoded = this.#encoded.view();
     const isGzip = coding === 'gzip' || coding === 'x-gzip';
-    if (!isGzip || this.#isReleased || !NO_MEMBER.has(message)) return false;
+    if (!isGzip || this.#isEnded || !NO_MEMBER.has(message)) return false;
     const start = gzipDataStart(encoded);
     if (start === undefined) return false;
     for (const decoder of this.#decoders) decoder.destroy();
@@ -198,7 +200,14 @@ export class DecodedBody implements BodySink {
   }
 
   #finish(end: BodyEnd): void {
-    if (!this.#isReleased) this.#listener.onBodyEnd(end);
+    if (this.#isEnded) return;
+    this.#stopDecoding();
+    this.#listener.onBodyEnd(end);
+  }
+
+  #stopDecoding(): void {
+    this.#isEnded = true;
+    for (const decoder of this.#decoders) decoder.destroy();
   }
 }
 
