@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs';
 
 /** Interval of the checks, ms. */
 const LOOK_EVERY_MS = 1_000;
+/** The commands of npm that start this process. */
+const STARTS: ReadonlySet<string> = new Set(['start', 'start:cluster']);
 
 /**
  * Calls `onGone` once when npm, which started this process, is gone: a killed npm forwards no signal, and
- * then Ctrl-C in its terminal does not reach this process. It does nothing if `npm start` did not start this
+ * then Ctrl-C in its terminal does not reach this process. It does nothing if none of {@link STARTS} started this
  * process.
  *
  * npm starts this process through a shell, which may stay between the two (dash) or be replaced (bash). On
@@ -14,7 +16,7 @@ const LOOK_EVERY_MS = 1_000;
  * @returns a function that ends the watch
  */
 export function watchLauncher(environment: NodeJS.ProcessEnv, onGone: () => void): () => void {
-  if (environment.npm_lifecycle_event !== 'start') return () => {};
+  if (!STARTS.has(environment.npm_lifecycle_event ?? '')) return () => {};
   const ancestors = ancestorsNow();
   const timer = setInterval(() => {
     if (ancestorsNow() === ancestors) return;

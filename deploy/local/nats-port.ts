@@ -11,7 +11,7 @@ export async function choosePort(file: string): Promise<number> {
   const remembered = Number(await readFile(file, 'utf8').catch(missingIsEmpty));
   if (Number.isInteger(remembered) && remembered > 0 && (await bind(remembered)) !== null) return remembered;
   const port = await bind(0);
-  if (port === null) throw new SvcError('no-free-port', 'there is no free loopback port for NATS');
+  if (port === null) throw new SvcError('no-free-port', 'there is no free port on loopback');
   await writeFile(file, `${port}\n`);
   return port;
 }
