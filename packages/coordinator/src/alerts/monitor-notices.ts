@@ -357,7 +357,7 @@ function noDataFacts({ reason }: Readonly<MonitorState>, since: number, isOver: 
   if (isOver) return [{ label: 'There was none since', text: utcText(since) }];
   const why =
     reason === 'no-electorate'
-      ? 'none of its regions had an agent in the last 24 hours'
+      ? 'none of its regions had an agent in the last 24 hours, or none has been given a check yet'
       : 'too few of its regions report';
   return [
     { label: 'Reason', text: why },

@@ -193,7 +193,7 @@ const REASONS: Readonly<Record<TransitionReason, string>> = {
   'all-passed': 'all votes passed',
   'too-few-votes': 'fewer than half of the regions have a vote that counts',
   'votes-expired': 'votes grew too old, and those of fewer than half of the regions are left',
-  'no-electorate': 'none of the regions had an agent within 24 hours',
+  'no-electorate': 'none of the regions had an agent within 24 hours, or none has been given a check yet',
   'probe-changed': 'what is probed was changed, so earlier votes do not count',
   deactivated: 'the monitor was deactivated',
 };

@@ -34,7 +34,7 @@ export function findingText({
 
 /** Words for the reasons why a check was not run. */
 const NOT_RUN_WORDS: Readonly<Record<NonNullable<ResultView['reason']>, string>> = {
-  'no-agent': 'no agent of the region took the check',
+  'no-agent': 'svc had no connection to NATS when the check was due',
   overloaded: 'the agent had no free place in time',
   'agent-starved': 'the agent waited for a CPU, so its measurement says nothing',
   'shutting-down': 'the agent was stopping',

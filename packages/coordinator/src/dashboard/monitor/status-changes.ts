@@ -108,7 +108,8 @@ const WORDS: Readonly<Record<TransitionReason, (votes: readonly CountedVote[]) =
     return `Only ${length} ${length === 1 ? 'region has' : 'regions have'} a vote that counts, which is less than half of them.`;
   },
   'votes-expired': () => 'The votes grew too old: fewer than half of the regions reported in time.',
-  'no-electorate': () => 'None of the regions had an agent within the last 24 hours.',
+  'no-electorate': () =>
+    'None of the regions had an agent within the last 24 hours, or none has been given a check yet.',
   'probe-changed': () => 'What is checked was changed, so earlier votes count no more.',
   deactivated: () => 'The monitor was deactivated.',
 };
