@@ -55,8 +55,8 @@ export function judgeAttempt(
     case 'passed': {
       const message = expiryNotice(found.certificateExpiresAt, check.certificate_expiry_days, wallNow);
       if (message !== undefined) return { outcome: 'degraded', message };
-      // The rounded latency is compared, because people see it: 800.04
-      // ms is shown as 800.0 ms, which a limit of 800 ms allows.
+      // The rounded latency is compared, because people see it:
+      // 800.04 ms is shown as 800.0 ms, which a limit of 800 ms allows.
       const latency = roundMs(found.latency);
       if (check.degraded_at === 0 || latency <= check.degraded_at) return { outcome: 'passed' };
       const { loopDelayMs, isWaiting, freeMs } = heldBack(found.latency);

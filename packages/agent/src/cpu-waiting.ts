@@ -104,9 +104,9 @@ const SLOWER_BY_MS = 2_000;
 /**
  * Whether a target's silence is proven although the agent waited for a CPU during the attempt.
  *
- * It is proven when the agent was free for half of the attempt (at least 2
- * s, at most 10 s), because a free agent reads an answer at once. So even a
- * late agent never calls a target silent that answers within this free time.
+ * It is proven when the agent was free for half of the attempt (at least 2 s,
+ * at most 10 s), because a free agent reads an answer at once. So even a late
+ * agent never calls a target silent that answers within this free time.
  *
  * @param freeMs result of {@link freeMs}, less the time of other known stalls
  * @param durationMs duration of the attempt, ms

@@ -37,8 +37,8 @@ export type DnsReply =
   /** At least one server did not answer in time, and no server gave an answer. */
   | { kind: 'silent'; why: string }
   /**
-   * No server could be reached (connection refused, no route, or no socket left), or no server answers any
-   * question about any name. This says something about the agent's own network and nothing about the name.
+   * No server could be reached (for example, connection refused, no route, or no socket left), or no server
+   * answers any question about any name. This says something about the agent's own network and nothing about the name.
    */
   | { kind: 'unreachable'; why: string }
   /** The client was closed. */

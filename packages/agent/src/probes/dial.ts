@@ -47,8 +47,8 @@ export type DialResult = DialTimes &
     /** The egress rules deny every address of the host, so nothing was dialled. */
     | { kind: 'denied'; message: string }
     /**
-     * This machine could not connect: no socket is left, it has no route, it can
-     * reach no name server, or svc has a defect. This says nothing about the target.
+     * This machine could not connect, for example because no socket is left, it has no route, a rule forbids
+     * the connection, no name server answers, or svc has a defect. This says nothing about the target.
      */
     | { kind: 'unable'; message: string; reason: NotRunReason; families?: Families }
     /** `signal` aborted, or the resolver was closed. */

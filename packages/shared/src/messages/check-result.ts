@@ -36,8 +36,9 @@ export const NOT_RUN_REASONS = [
    */
   'internal-error',
   /**
-   * The agent's own network failed: it reaches no name server, it has no route, its ports or descriptors are
-   * used up, or no reference host answers any more.
+   * The agent's own network failed. For example, it reaches no name server or not the operator's proxy, it has
+   * no route, a rule forbids the connection, its ports or descriptors are used up, or no reference host
+   * answers any more.
    */
   'network-down',
   /** The target has IPv6 addresses only, and the agent's machine has no IPv6. */

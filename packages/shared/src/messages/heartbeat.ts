@@ -40,8 +40,10 @@ const nameOfOthers = z.string().max(64);
 /** Faults that an agent may find in itself. None of them is ever a verdict about a target. */
 export const SICKNESSES = [
   /**
-   * The agent's own network is down, that of IPv4 or IPv6 alone included: no reference host outside the
-   * machine answers any more, and hardly any target does.
+   * The agent's own network is down, for IPv4, IPv6 or both (see `NetworkWatch.isDown`). Either the reference
+   * hosts outside the machine stopped answering and at least one target is cut off, or several targets are cut
+   * off, at least one of them within the last ten seconds. A target is cut off, for example, when this machine
+   * has no route to it.
    */
   'network-down',
   /** The agent waits for a CPU: for a large part of the time, or so that it had to void an attempt. */

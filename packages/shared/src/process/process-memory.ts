@@ -49,8 +49,8 @@ function returnMemory({ memory, clock, log }: Returning, message: string): numbe
 const inMiB = (bytes: number): number => Math.round(bytes / 1_024 ** 2);
 
 /**
- * Time after which a start counts as complete, ms: the declared file is applied, results are read, and code
- * is compiled.
+ * Time after which a start counts as complete, ms. By then, the code that runs all the time is usually
+ * compiled, and a coordinator has usually read the results that waited.
  */
 const SETTLED_MS = 10_000;
 /**
@@ -62,8 +62,8 @@ const LARGEST_BYTES = 256 * 1_024 ** 2;
 /**
  * Returns to the system, once, the memory of this thread that the start no longer needs: garbage, and free
  * pages, which V8 keeps while a thread allocates steadily. The collection holds the thread for 50 to 400 ms.
- * Jobs are sent 200 to 400 ms before their slots, so a longer pause would delay the checks that are due
- * during the pause.
+ * A coordinator sends jobs 200 to 400 ms before their slots, so a longer pause of its main thread would delay
+ * the checks that are due during the pause.
  *
  * @returns a function that cancels the return of memory
  */

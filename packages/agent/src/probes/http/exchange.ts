@@ -38,11 +38,12 @@ export type ExchangeFailure =
   /** The target failed. */
   | { kind: 'failed'; message: string; timedOut?: boolean; notConnected?: boolean }
   /**
-   * This machine could not send the request, or the agent has no memory left for the response. The
-   * request cannot be sent when no descriptors, ports or memory are left, or when there is no route.
+   * This machine could not send the request, or the agent has no memory left for the response. The request
+   * cannot be sent, for example, when no descriptors, ports or memory are left, when this machine has no route
+   * or a rule forbids the connection, or when no name server answers for the proxy's name.
    */
   | { kind: 'unable'; message: string; reason: NotRunReason }
-  /** The operator's proxy cannot be reached, or refuses to serve the agent. */
+  /** The operator's proxy cannot be reached, does not answer like a proxy, or refuses to serve the agent. */
   | { kind: 'no-proxy'; message: string }
   | { kind: 'denied'; message: string }
   | { kind: 'aborted' }
