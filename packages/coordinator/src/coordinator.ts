@@ -120,8 +120,10 @@ export class Coordinator {
    * Resolves when the API listens, and jobs are dispatched for the shards that this
    * coordinator leads. It leads no shard if other coordinators lead all of them.
    *
-   * @throws StoreError, DeclarationError (an invalid declared file at the first start), or
-   *   the error of the listener. Before it throws, the parts that were started are stopped
+   * @throws StoreError, SvcError `bad-settings` (monitors name a region that the settings lack),
+   *   DeclarationError (an invalid declared file at the first start), LeadershipEnded
+   *   ({@link stop} or {@link stopLeading} was called meanwhile), or the error of the
+   *   listener. Before it throws, the parts that were started are stopped
    */
   async start(): Promise<{ url: string }> {
     this.#starting = this.#start();
@@ -143,8 +145,8 @@ export class Coordinator {
    * later. Resolves when jobs are dispatched for the shards that it leads at once, if there are
    * any. If the method fails, this coordinator does not lead, and the method may be called again.
    *
-   * @throws SvcError (the coordinator is not running), StoreError,
-   *   DeclarationError, LeadershipEnded (leading was stopped meanwhile)
+   * @throws SvcError (the coordinator is not running), TypeError (leading was not stopped before),
+   *   StoreError, DeclarationError, LeadershipEnded (leading was stopped meanwhile)
    */
   async lead(): Promise<void> {
     if (this.#leading === null || this.#stopping !== null)

@@ -205,7 +205,8 @@ export class Serving {
   }
 
   /**
-   * Writes the times of the last uses of tokens. If that fails, the times are written at the next interval.
+   * Writes the times of the last uses of tokens. If that fails, the times stay in memory, and the next call
+   * writes them.
    */
   async #saveUses(): Promise<void> {
     const { tokens, log } = this.#parts;

@@ -94,8 +94,8 @@ describe('time-outs hold', () => {
     const text = await answered;
     clearInterval(drip);
     if (sent.startsWith('GET')) expect(text).toMatch(/^HTTP\/1.1 408 /);
-    // By default Node checks these time limits only every 30
-    // s, so the connection to its own server is still open.
+    // By default Node checks these time limits only every 30 s,
+    // so the connection to its own server is still open.
     expect(other.readyState).toBe('open');
   });
 

@@ -346,7 +346,8 @@ describe('recorded messages', () => {
     for (let index = 0; index < 200; index += 1) bus.publish(resultsSubject(A), message);
     await bus.flush();
     await consumer.caughtUp();
-    // The consumer lists the streams every 10 s. A listing must be answered before the next listing begins.
+    // Every 10 s the consumer purges by the sizes of its last listing, and then lists the streams
+    // again. So the first listing must be answered before the time of the second listing.
     await clock.advanceSettling(10_000);
     const known = () => consumer.streamSizes.find(({ region }) => region === A)?.bytes;
     await expect.poll(known).toBeGreaterThan(MAX_BYTES / 2);

@@ -96,9 +96,9 @@ export class Deadlines {
 const LEAST_PLACES = 64;
 
 /**
- * Instants with their ids, the earliest first: a binary heap in two arrays of numbers. An entry takes 16
- * bytes, while an object with two members would take 64 bytes. There may be one or more entries for every
- * monitor.
+ * Instants with their ids, the earliest first: a binary heap in two arrays of numbers. An entry takes
+ * 16 bytes, while an object with two members would take 64 bytes. There may be one or more entries for
+ * every monitor.
  */
 export class InstantHeap {
   #instants = new Float64Array(LEAST_PLACES);

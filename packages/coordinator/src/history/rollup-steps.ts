@@ -190,8 +190,8 @@ async function timesOfDay(store: Store, monitorId: number, day: number): Promise
 }
 
 /**
- * Repeats the roll-up of hours that got a result or a change of status after their roll-up. A repair reads all
- * results of the hour, so a second repair changes nothing.
+ * Repeats the roll-up of hours that are marked for it (see {@link Repair}). A repair reads all results of the
+ * hour, so a second repair changes nothing.
  *
  * @param closedUntil start of the first hour that must not be rolled up yet, epoch ms
  * @returns false: there was nothing to do

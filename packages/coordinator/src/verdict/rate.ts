@@ -26,7 +26,10 @@ export class TokenBucket {
     return Math.max(this.#fullAt - (this.#burst - 1) * this.#msPerToken, now);
   }
 
-  /** Takes a token. The caller has checked that one is available. */
+  /**
+   * Takes a token. If none is available, the next token is available later by the time of one more token: tests,
+   * and replays to a stopped channel, do not wait for a token.
+   */
   takeToken(now: number): void {
     this.#fullAt = Math.max(this.#fullAt, now) + this.#msPerToken;
   }

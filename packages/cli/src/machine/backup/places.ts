@@ -93,7 +93,10 @@ export async function keysIn(folder: string): Promise<SecretKeys | null> {
 }
 
 const MIB = 1_024 ** 2;
-/** Space for everything except the database, bytes: the keys, the accounts, the manifest and the folders. */
+/**
+ * Space for everything except the database, bytes: the keys, the API token, the accounts, the manifest and
+ * the folders.
+ */
 const RESERVE_BYTES = 2 * MIB;
 
 /** Result code SQLITE_FULL (https://www.sqlite.org/rescode.html#full). */

@@ -63,8 +63,9 @@ export async function expectResultsFrom(tx: Transaction, day: number): Promise<v
 }
 
 /**
- * An hour that must be rolled up again for a monitor, because it got a result or a change of status after its
- * roll-up or shortly before it. `marks` grows with each of them.
+ * An hour that must be rolled up again for a monitor, with the times of its day: a result came after the
+ * roll-up or shortly before it, or a change of status was dated back to this day or an earlier one. `marks`
+ * grows with each such event.
  */
 export type Repair = { readonly hour: number; readonly monitor_id: number; readonly marks: number };
 

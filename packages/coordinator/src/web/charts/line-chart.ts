@@ -62,7 +62,7 @@ export function renderLineChart({ lines, strip, ...chart }: LineChart): Html {
 }
 
 /**
- * A small line without axes, for a table row that also has a figure.
+ * A small line without axes, for a table row that also shows numbers.
  *
  * @param top value at the upper edge, > 0
  */
