@@ -264,8 +264,9 @@ describe('the page of failures', () => {
   });
 
   /**
-   * Messages whose cause needs a network that tests do not have, a body of many megabytes, or a reset within
-   * microseconds.
+   * Messages that this file does not produce. Some need a network that tests do not have, a body of many
+   * megabytes, or a reset within microseconds. The tests of the HTTP probe produce most messages about HTTP/2
+   * and about proxies (`http2.test.ts`, `by-proxy.test.ts`).
    */
   const NOT_PRODUCED = new Set([
     'connection reset (ECONNRESET …)',

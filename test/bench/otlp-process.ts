@@ -253,8 +253,8 @@ function next(): number {
   return id;
 }
 
-// The warm-up lasts three intervals. Endpoints get JSON in the first interval, and protobuf from
-// the second one on. V8 compiles the code of each encoding again after it has run for a while.
+// The warm-up lasts three intervals of exports and 5 s, because V8 compiles
+// the code of the encoding again after it has run for a while.
 await record((3 * EXPORTED_MS) / speed + 5_000);
 slowestMs = 0;
 recorded = 0;

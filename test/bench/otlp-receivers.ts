@@ -5,7 +5,7 @@
  *
  *     otlp-receivers.ts [json]
  *
- * With `json` every answer is JSON, so the requests stay JSON.
+ * With `json` every answer is JSON, also to requests in protobuf.
  */
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';

@@ -7,9 +7,9 @@
  *
  * Each monitor is checked every 30 s in 3 regions and exported every 60 s, and its totals are stored
  * every 600 s. With a speed of 4 there are a quarter of the monitors, and all of this happens four
- * times as often. The measurement begins after three intervals of exports, when endpoints get
- * protobuf. With `json` no endpoint reads protobuf. OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
- * measures protobuf from the beginning, also for the endpoints that never answer.
+ * times as often. The measurement begins after three intervals of exports and 5 s. Requests are in
+ * JSON, or in protobuf with OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf. The endpoints answer in the
+ * encoding of the request; with `json` they always answer in JSON.
  */
 import { COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../../deploy/local/node-flags.ts';
 import { Children } from './children.ts';

@@ -11,7 +11,7 @@ export type Commit = {
   /** When the events were evaluated. */
   readonly now: Now;
   readonly moment: Moment;
-  /** When the commit before this one ended, monotonic ms. */
+  /** Since when the service was free to evaluate the events, monotonic ms. See {@link Batches.freeSince}. */
   readonly freeSince: number;
   transitions: Transition[];
   announcements: Announcement[];
@@ -54,7 +54,11 @@ export class Batches implements BatchLife {
   #latest: Commit | null = null;
   /** Whether the last write of a batch failed. */
   #hasFailed = false;
-  /** When the last commit ended, monotonic ms. */
+  /**
+   * Since when the service is free to evaluate a batch, monotonic ms: the end of the last commit, or the later
+   * instant at which a failed batch was evaluated again, or at which the process continued. -Infinity: since the
+   * start.
+   */
   freeSince = Number.NEGATIVE_INFINITY;
 
   constructor(parts: BatchesParts) {

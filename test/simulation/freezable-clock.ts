@@ -23,8 +23,8 @@ export class FreezableClock implements Clock {
   }
 
   /**
-   * Lets the process continue. The waiting tasks run one after the other, 1
-   * ms apart, so that the consequences of one task run before the next task.
+   * Lets the process continue. The waiting tasks run one after the other,
+   * 1 ms apart, so that the consequences of one task run before the next task.
    */
   thaw(): void {
     const waiting = this.#waiting ?? [];

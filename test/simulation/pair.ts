@@ -214,8 +214,8 @@ export class Pair {
   }
 
   /**
-   * Makes the clock by which a process measures its lease. The clock runs up to 5
-   * % faster or slower than the database's clock, and begins at a random instant.
+   * Makes the clock by which a process measures its lease. The clock runs up to
+   * 5 % faster or slower than the database's clock, and begins at a random instant.
    */
   #driftingClock(number: number, clock: Clock): Clock {
     const { seed } = this.#parts.world;

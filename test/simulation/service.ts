@@ -201,7 +201,7 @@ export class Service {
     return this.#recorder.backlog.events;
   }
 
-  /** When the last commit ended, monotonic ms; infinite while a commit is in progress. */
+  /** Since when the service is free to evaluate a batch, monotonic ms; infinite while a commit is in progress. */
   get freeSince(): number {
     return this.flight === null ? this.#batches.freeSince : Number.POSITIVE_INFINITY;
   }

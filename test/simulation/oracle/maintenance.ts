@@ -37,7 +37,8 @@ export class Maintenance {
    * Notices jumps of the clock, and committed changes. Call
    * it once at the beginning of each look of the oracle.
    *
-   * @param freeSince end of the previous commit, monotonic ms
+   * @param freeSince since when the service was free to evaluate, monotonic
+   *   ms: usually the end of the previous commit
    */
   look(now: Now, freeSince: number): void {
     const seen = this.#seen;

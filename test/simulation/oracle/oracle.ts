@@ -45,7 +45,10 @@ export type Seen = {
   /** Incidents that began, and incidents that ended; undefined: they are not shown. */
   readonly opened?: readonly IncidentStart[];
   readonly closed?: readonly IncidentEnd[];
-  /** End of the previous commit, monotonic ms. Events after this instant did not wait for that commit. */
+  /**
+   * Since when the service was free to make this commit, monotonic ms: usually the end of the previous commit.
+   * Events after this instant did not wait for the service.
+   */
   readonly freeSince?: number;
 };
 
@@ -101,7 +104,10 @@ export class Oracle {
   readonly #presence: ElectableRegions;
   /** Regions that had an agent within 24 h at the end of the evaluation that is judged. */
   #electable: ReadonlySet<Region> = new Set();
-  /** End of the commit before the last one, monotonic ms. */
+  /**
+   * Since when the service was free to make the evaluation that is judged, monotonic ms: usually the end of the
+   * commit before it. -Infinity: since the start. Infinity: it was busy or frozen at the end of the world.
+   */
   #freeSince = Number.NEGATIVE_INFINITY;
 
   /** @param isTargetFine whether only svc itself can fail in the world */

@@ -52,7 +52,7 @@ export class Picture {
   readonly #electorate: Electorate;
   /** Slots and regions with a recorded outcome other than `not_run`. The first such outcome stays. */
   readonly #recorded = new Map<number, Set<Region>>();
-  /** End of the commit before the present evaluation, monotonic ms. */
+  /** Until when the service was busy before the present evaluation, monotonic ms: usually the end of a commit. */
   busyUntil = Number.NEGATIVE_INFINITY;
   /** When dispatch last resumed, monotonic ms; infinite during a start. */
   #upSince = 0;

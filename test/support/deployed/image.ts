@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Confinement, startConfined } from './confined.ts';
 
-/** An image as a folder, with its description of the process. */
+/** An image as a folder, with what its Containerfile declares for the process of a container. */
 export type Image = {
   readonly root: string;
   readonly environment: Readonly<Record<string, string>>;
