@@ -540,6 +540,23 @@ test.each<[string, Partial<World>]>([
       ],
     },
   ],
+  [
+    'an error that a majority made is announced together with a change of the quorum that came after its last report',
+    {
+      seed: 26_830,
+      id: 86_464,
+      lengthMs: 600_000,
+      periodMs: 30_000,
+      regions: null,
+      agents: ['hostc-us-east4', 'hostc-europe-west4', 'hostc-asia-southeast1'],
+      channels: ['incident_a'],
+      isAhead: true,
+      mishaps: { ...CALM, lagMs: 33_090 },
+      troubles: [{ from: 441_565, until: 474_642, regions: null, sees: 'hung', flapMs: 0 }],
+      moves: [{ at: 504_156, do: 'change-judging', quorum: 'all', confirmAfter: 10, recoverAfter: 1 }],
+      commits: { writeMs: 1_176, answerMs: 0, stalls: 0, stallMs: 8_000 },
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

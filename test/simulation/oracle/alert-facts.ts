@@ -1,9 +1,8 @@
 import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
-import type { Quorum } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Announcement, Told } from '../told.ts';
-import { isQuorum } from './rule.ts';
+import { isQuorum, type Rule } from './rule.ts';
 
 type Outcome = 'passed' | 'degraded' | 'failed';
 
@@ -16,13 +15,11 @@ export type Known = {
    * there was no such incident; null: a start may not know the beginning.
    */
   readonly beginOf: (key: string) => number | undefined | null;
-  readonly quorum: Quorum;
-  readonly electorate: ReadonlySet<Region>;
   /**
-   * Whether several slots in a row make a status. The status
-   * `degraded` may then follow from slots before the newest one.
+   * The rules by which the evaluation judged votes, and the rule at its end.
+   * A status may be announced together with a later change of the declaration.
    */
-  readonly hasRows: boolean;
+  readonly rules: readonly Rule[];
 };
 
 /**
@@ -96,10 +93,7 @@ function beginFault({ since, at }: Alert): string | null {
   return (since ?? 0) > at ? `the incident since ${since}, dated ${at}` : null;
 }
 
-function statusFault(
-  { status, at, regions, cronTimestamp }: Alert,
-  { begins, quorum, electorate, hasRows }: Known,
-): string | null {
+function statusFault({ status, at, regions, cronTimestamp }: Alert, { begins, rules }: Known): string | null {
   const told = status === 'recovered' ? 'active' : status;
   const began = (begins ?? []).filter((each) => each.status === told);
   const begin = began.find((each) => each.at === at);
@@ -107,11 +101,13 @@ function statusFault(
     return `dated ${at}, it was so since ${began.map((each) => each.at).join(' and ') || 'never'}`;
   const count = (outcome: Outcome) => regions.filter((each) => each.outcome === outcome).length;
   const [failed, troubled] = [count('failed'), count('failed') + count('degraded')];
-  const isEnough = (votes: number) => isQuorum(votes, regions.length, { quorum, electorate });
-  const isMade =
-    status === 'recovered' ? !isEnough(troubled) : status === 'error' ? isEnough(failed) : isEnough(troubled);
+  const isMadeBy = (rule: Rule) => {
+    if (status === 'degraded' && rule.hasRows) return true;
+    const isEnough = isQuorum(status === 'error' ? failed : troubled, regions.length, rule);
+    return status === 'recovered' ? !isEnough : isEnough;
+  };
   // An alert that is sent later may have fewer votes, because some of them have aged.
-  if (begin?.isNew === true && !isMade && !(hasRows && status === 'degraded'))
+  if (begin?.isNew === true && !rules.some(isMadeBy))
     return `by ${failed} failed and ${troubled - failed} degraded of ${regions.length}`;
   const supports = status === 'recovered' ? 'passed' : status === 'error' ? 'failed' : 'degraded';
   const slots = regions.filter(({ outcome }) => outcome === supports).map(({ slot }) => slot ?? 0);

@@ -196,6 +196,7 @@ export class Oracle {
     const tooFewAt = this.#wasClockSet ? null : this.#picture.tooFewAt(now);
     this.#picture.steps.clear();
     this.#picture.begins.length = 0;
+    this.#picture.rules.length = 0;
     const steps = new Set([this.#picture.expected]);
     if (isJudging) steps.add(this.#judgeTime(now));
     steps.add(this.#picture.expected);
@@ -350,8 +351,9 @@ export class Oracle {
   #incidentsAndFacts(told: readonly Told[], seen: Seen, ended: readonly number[], now: Now): void {
     const { opened, closed, announcements } = seen;
     if (opened === undefined || closed === undefined) return;
+    const rules = [...this.#picture.rules, this.#picture.rule];
     this.#incidents.isDateUnknown =
-      this.#picture.hasRows && (this.#wasClockSet || this.#picture.isInDoubt(now));
+      rules.some(({ hasRows }) => hasRows) && (this.#wasClockSet || this.#picture.isInDoubt(now));
     this.#violated(
       'history',
       this.#incidents.add({ ...seen, opened, closed, begins: this.#picture.begins }, told, now),
@@ -361,9 +363,7 @@ export class Oracle {
     const known = {
       begins: this.#history.beginsOf(seen.transitions),
       beginOf: (key: string) => this.#incidents.beginOf(key),
-      quorum: this.#picture.monitor?.quorum ?? 'majority',
-      electorate: this.#picture.electorate(),
-      hasRows: this.#picture.hasRows,
+      rules,
     };
     for (const each of announcements)
       this.#violated('announcement', this.#alertFacts.fault(each, known), now);

@@ -14,6 +14,7 @@ import {
   isSureError,
   isTooFew,
   type Question,
+  type Rule,
   SET_ASIDE_MS,
   statusOf,
   tookMs,
@@ -24,6 +25,7 @@ import { Votes } from './votes.ts';
 /** Time by which a timer may be late, ms. */
 const TIMER_MS = 50;
 
+const UNDECLARED = { quorum: 'majority', confirmAfter: 1, recoverAfter: 1 } as const;
 const NEVER = { freshUntil: Number.NEGATIVE_INFINITY };
 
 /**
@@ -38,6 +40,8 @@ export class Picture {
   readonly #confirmation = new Confirmation();
   /** The beginnings of the rows of slots that made the expected statuses, since the list was last emptied. */
   readonly begins: (Span & { readonly status: MonitorStatus })[] = [];
+  /** The rules by which votes were judged, since the list was last emptied. */
+  readonly rules: Rule[] = [];
   /** Instant since which the present status is expected, monotonic ms. */
   expectedSince = 0;
   /**
@@ -73,11 +77,6 @@ export class Picture {
   set expected(status: MonitorStatus) {
     this.#expected = status;
     if (status !== 'unknown') this.#isOpen = status !== 'active';
-  }
-
-  /** Whether several slots in a row make a status. */
-  get hasRows(): boolean {
-    return this.monitor !== null && Math.max(this.monitor.confirmAfter, this.monitor.recoverAfter) > 1;
   }
 
   /** Whether the right behaviour of the service is not known. */
@@ -264,8 +263,11 @@ export class Picture {
     return isSureError({ ...this.#question(now), electorate });
   }
 
-  electorate(): Set<Region> {
-    return this.#electorate.now();
+  /** The rule by which votes are judged now. */
+  get rule(): Rule {
+    const { quorum, confirmAfter, recoverAfter } = this.monitor ?? UNDECLARED;
+    const hasRows = Math.max(confirmAfter, recoverAfter) > 1;
+    return { quorum, electorate: this.#electorate.now(), hasRows };
   }
 
   /** The electorate with the regions of slots that are not decided, because they may still vote otherwise. */
@@ -418,8 +420,10 @@ export class Picture {
    * @param seenAt when the service may have judged at the latest, if that is after `now`
    */
   #judge(now: Now, slot: number | null, seenAt = now): void {
-    const says = statusOf(this.#question(now));
     const { monitor } = this;
+    const question = this.#question(now);
+    this.rules.push(question);
+    const says = statusOf(question);
     if (says === 'unknown' || monitor === null) {
       this.#expect(says, now.monotonic);
       return;
@@ -444,13 +448,12 @@ export class Picture {
     this.#expect('unknown', this.#tooFewSince);
   }
 
-  #question(now: Now): Question {
+  #question(now: Now): Question & Rule {
     return {
+      ...this.rule,
       votes: this.votes.all(),
-      electorate: this.#electorate.now(),
       age: now.age,
       standing: this.expected,
-      quorum: this.monitor?.quorum ?? 'majority',
     };
   }
 

@@ -37,6 +37,15 @@ export type Question = {
   readonly quorum: Quorum;
 };
 
+/** The settings by which votes make a status. */
+export type Rule = Pick<Question, 'quorum' | 'electorate'> & {
+  /**
+   * Whether several slots in a row make a status. The status
+   * `degraded` may then follow from slots before the newest one.
+   */
+  readonly hasRows: boolean;
+};
+
 /** Time for which a vote is fresh, ms: "3 periods, or period + longest possible check + 10 s, the larger". */
 export function freshMs(periodMs: number, longestCheckMs: number): number {
   return Math.max(3 * periodMs, periodMs + longestCheckMs + 10_000);
