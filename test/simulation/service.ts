@@ -35,8 +35,6 @@ export type Surroundings = AgentsAround & {
   readonly declared: Declared;
   /** Returns the duration of the commit with this number. */
   readonly commitTime: (commit: number) => CommitTime;
-  /** Whether any commit takes time. */
-  readonly commitsTakeTime: boolean;
   /** Returns the facts that the oracle needs from the end of an evaluation. */
   readonly momentOf: (now: Now) => Moment;
   /** Judges the slots that are given. */
@@ -251,7 +249,7 @@ export class Service {
     if (this.#batches.isPausing) await setImmediate();
     while (!this.#store.isWaiting && !this.#batches.isPausing && this.waiting > 0) {
       const flushed = this.#recorder.flushed();
-      await (this.#around.commitsTakeTime ? Promise.race([flushed, this.#store.waits]) : flushed);
+      await Promise.race([flushed, this.#store.waits]);
     }
     return this.committed();
   }

@@ -287,7 +287,6 @@ class Simulation {
       heldBy: (region: Region) => this.#agents.heldBy(region),
       declared: this.#declared,
       commitTime: this.#commitTime,
-      commitsTakeTime: this.#isSlow,
       shedding: this.#shedding,
       momentOf: (now: Now) => this.#oracle.moment(now),
       slots,

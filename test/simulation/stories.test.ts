@@ -557,6 +557,15 @@ test.each<[string, Partial<World>]>([
       commits: { writeMs: 1_176, answerMs: 0, stalls: 0, stallMs: 8_000 },
     },
   ],
+  [
+    'a leader whose commits take no time waits for a database that it cannot reach',
+    {
+      lengthMs: 300_000,
+      periodMs: 30_000,
+      isPair: true,
+      moves: [{ at: 100_000, do: 'cut-database', forMs: 40_000 }],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

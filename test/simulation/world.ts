@@ -173,7 +173,7 @@ export type World = {
    */
   readonly isDeclaredMeanwhile: boolean;
   readonly judging: Judging;
-  /** Two coordinators share the database, and commits take time. Otherwise there is one. */
+  /** Whether two coordinators share the database. Otherwise there is one. */
   readonly isPair?: boolean;
 };
 
