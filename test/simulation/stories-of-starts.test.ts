@@ -608,6 +608,24 @@ test.each<[string, Partial<World>]>([
       isDeclaredMeanwhile: true,
     },
   ],
+  [
+    'votes that age while no coordinator runs make the status unknown before a late report of that time votes',
+    {
+      seed: 378,
+      id: 379,
+      lengthMs: 600_000,
+      periodMs: 30_000,
+      regions: ['hosta-ams', 'hosta-fra'],
+      agents: ['hosta-ams', 'hosta-fra'],
+      mishaps: { ...CALM, late: 0.5, lagMs: 60_000 },
+      troubles: [
+        { from: 300_000, until: 400_000, regions: null, sees: 'refused', flapMs: 0 },
+        { from: 400_000, until: 600_000, regions: null, sees: 'slow', flapMs: 0 },
+      ],
+      moves: [{ at: 425_000, do: 'restart', downMs: 100_000, isBeforeCommit: false }],
+      judging: { quorum: 'majority', confirmAfter: 1, recoverAfter: 5 },
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

@@ -371,6 +371,8 @@ export class Picture {
       return;
     }
     if (isTooOld(slot, monitor, now)) return;
+    // If too many votes have aged while no coordinator ran, the status is `unknown` until the report is a vote.
+    this.#grow(now);
     // "A report that comes after its slot was decided becomes its region's vote at once." If the region was
     // removed and declared again since, a late report from before does not let it enter the electorate.
     if (!this.votes.cast(vote, monitor, now)) return;
