@@ -482,7 +482,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a row begins with its last slot',
     file: 'verdict/confirmation.ts',
-    from: 'begin: row[0]?.at ?? newest.at',
+    from: 'begin: first.at',
     to: 'begin: newest.at',
   },
   {
