@@ -138,7 +138,7 @@ export const AGENT_GAUGES = {
       name: 'sickness',
       values: {
         'network-down':
-          'Its own network is down, or that of IPv4 or IPv6 alone: no reference answers, and hardly any target does. Look at the uplink, the gateway and the name servers of its machine.',
+          'Its own network is down, or that of IPv4 or IPv6 alone: no reference answers and hardly any target does, or two targets within 10 s had no route or no name server. Look at the uplink, the gateway and the name servers of its machine.',
         starved:
           'It waits for a CPU. Its machine, or the quota of its cgroup, is too small for what runs there.',
       } satisfies Record<Sickness, string>,
