@@ -1,6 +1,24 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { InstantHeap } from './deadlines.ts';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { Deadlines, InstantHeap } from './deadlines.ts';
+
+test('arming further ids does not postpone those that are due', () => {
+  const clock = new FakeClock();
+  const called: [id: number, at: number][] = [];
+  const deadlines = new Deadlines(clock, (id) => called.push([id, clock.monotonic()]));
+  deadlines.start();
+  for (let id = 0; id < 4; id += 1) {
+    deadlines.arm(id, clock.monotonic() + 10);
+    clock.advance(50);
+  }
+  expect(called).toEqual([
+    [0, 100],
+    [1, 100],
+    [2, 200],
+    [3, 200],
+  ]);
+});
 
 test('instants come out in order, even while others are added', () => {
   const step = fc.oneof(

@@ -15,10 +15,8 @@ const NONE_YET = Number.POSITIVE_INFINITY;
 
 /**
  * A deadline for each id, all on one shared timer. `onDue` may be called early: if an id is armed again for a
- * later instant, its earlier deadline stays. It is usually called at most `COARSENESS_MS` late. It is called
- * later if more than `ALARMS_PER_TURN` ids are due at once, or if an id is armed for an instant before the
- * one for which the timer is set: this sets the timer again. `onDue` checks what is really due, and arms the
- * id again.
+ * later instant, its earlier deadline stays. It is called at most `COARSENESS_MS` late, or later if more than
+ * `ALARMS_PER_TURN` ids are due at once. `onDue` checks what is really due, and arms the id again.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -58,12 +56,13 @@ export class Deadlines {
   }
 
   #schedule(): void {
-    const { first } = this.#heap;
-    if (first >= this.#timerAt) return;
+    const now = this.#clock.monotonic();
+    // No earlier than a delay from now. So an id that is armed for the past does not postpone a timer that is set.
+    const at = Math.max(now + COARSENESS_MS, this.#heap.first);
+    if (at >= this.#timerAt) return;
     this.#cancel?.();
-    const delay = Math.max(COARSENESS_MS, first - this.#clock.monotonic());
-    this.#timerAt = this.#clock.monotonic() + delay;
-    this.#cancel = this.#clock.after(delay, () => this.#fire());
+    this.#timerAt = at;
+    this.#cancel = this.#clock.after(at - now, () => this.#fire());
   }
 
   #fire(): void {
