@@ -175,7 +175,7 @@ export class Agents {
    *
    * @returns null when the agent is new, and the region already has the maximum number of agents
    */
-  noteSignOfLife(region: Region, id: string, bootId: string): KnownAgent | null {
+  #noteSignOfLife(region: Region, id: string, bootId: string): KnownAgent | null {
     const { agents } = this.#of(region);
     const key = keyOf(id, bootId);
     let agent = agents.get(key);
@@ -202,7 +202,7 @@ export class Agents {
    * @returns null when the agent is new, and the region already has the maximum number of agents
    */
   takeHeartbeat(region: Region, message: Heartbeat): KnownAgent | null {
-    const agent = this.noteSignOfLife(region, message.agent, message.boot);
+    const agent = this.#noteSignOfLife(region, message.agent, message.boot);
     if (agent === null) return null;
     if (agent.serial === 0) {
       this.#log.info('an agent has connected', { region, agent: agent.id, version: message.version }, region);
