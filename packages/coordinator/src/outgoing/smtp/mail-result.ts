@@ -26,7 +26,7 @@ export type MailResult =
   | {
       readonly kind: 'refused';
       readonly stage: MailStage;
-      /** Reply code, 400 or more. A relay that follows RFC 5321, section 4.2, sends 599 at most. */
+      /** Reply code, 400 to 599. */
       readonly code: number;
       /** Enhanced status code (RFC 3463), such as `5.1.1`; null: the relay gave no such code. */
       readonly enhanced: string | null;
@@ -63,9 +63,9 @@ export function mailFailure(error: unknown, credentials: SmtpRelay['credentials'
   if (error instanceof AggregateError && error.errors.length > 0)
     return mailFailure(error.errors[0], credentials);
   const failed: SmtpError = error;
-  return failed.responseCode !== undefined && failed.responseCode >= 400
-    ? refused(failed, failed.responseCode, credentials)
-    : unansweredBy(failed);
+  const { responseCode: code = 0 } = failed;
+  // RFC 5321, section 4.2, has no code above 599.
+  return code >= 400 && code <= 599 ? refused(failed, code, credentials) : unansweredBy(failed);
 }
 
 function refused(error: SmtpError, code: number, credentials: SmtpRelay['credentials']): MailResult {

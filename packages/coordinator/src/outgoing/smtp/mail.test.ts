@@ -278,6 +278,7 @@ describe('no answer', () => {
     ['the sender', '250 a', '399 b'],
     ['the recipient', '250 a', '250 b', '150 c'],
     ['the recipient', '250 a', '250 b', '354 c'],
+    ['the recipient', '250 a', '250 b', '650 c'],
     ['the message', '250 a', '250 b', '250 c', '354 d', '354 e'],
   ])(
     'an answer to %s that SMTP does not have there says nothing about the mail: %s',
