@@ -3,6 +3,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { StreamPosition } from '../store/results/recording-store.ts';
 import { applyChange, type DeclaredChange } from '../verdict/declared-effects.ts';
 import type { Evaluation } from '../verdict/evaluation.ts';
+import type { Windows } from '../verdict/maintenance-window.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
 import type { RegionSet } from '../verdict/region-set.ts';
 
@@ -35,6 +36,8 @@ export type DeclaredEvent = {
   readonly changes: readonly DeclaredChange[];
   /** Id of the last of these changes in the log of changes. */
   readonly until: number;
+  /** Their cost: see {@link weightOfChanges}. */
+  readonly weight: number;
   readonly onApplied: () => void;
   readonly onFailed: (error: unknown) => void;
 };
@@ -73,13 +76,20 @@ export type RecorderEvent = MessageEvent | DeclaredEvent | SlotEvent;
 const ANNOUNCED_WEIGHT = 4;
 
 /**
- * Cost of a change, measured in recorded results. A change of a maintenance window announces the status of
- * each of its monitors. The monitors of a removed window are not counted, because the change does not name
- * them.
+ * Cost of changes, measured in recorded results. A change of a maintenance window announces the status of each
+ * monitor that the window had before, or has now.
+ *
+ * @param windows the windows before the changes
  */
-function weightOfChange(change: DeclaredChange): number {
-  if (change.kind !== 'maintenance') return 1;
-  return 1 + ANNOUNCED_WEIGHT * (change.window?.monitorIds.length ?? 0);
+export function weightOfChanges(changes: readonly DeclaredChange[], windows: Pick<Windows, 'get'>): number {
+  let weight = 0;
+  for (const change of changes) {
+    weight += 1;
+    if (change.kind !== 'maintenance') continue;
+    const before = windows.get(change.windowId)?.monitorIds ?? [];
+    weight += ANNOUNCED_WEIGHT * new Set([...before, ...(change.window?.monitorIds ?? [])]).size;
+  }
+  return Math.max(1, weight);
 }
 
 /** Cost of the event, measured in recorded results. */
@@ -88,10 +98,7 @@ export function weightOf(event: RecorderEvent): number {
     case 'message':
       return Math.max(1, event.results.length);
     case 'declared':
-      return Math.max(
-        1,
-        event.changes.reduce((sum, change) => sum + weightOfChange(change), 0),
-      );
+      return event.weight;
     case 'due':
     case 'resumed-all':
     case 'announced':

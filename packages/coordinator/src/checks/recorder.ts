@@ -22,6 +22,7 @@ import {
   type SlotEvent,
   splitMessage,
   weightOf,
+  weightOfChanges,
 } from './events.ts';
 import { DROPS, type RecorderDrops, type RecorderParts } from './recorder-parts.ts';
 import type { ResultFeed } from './result-feed.ts';
@@ -191,8 +192,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
    * Resolves after the commit. Rejects if the changes cannot be recorded, or the recorder stops before.
    */
   declare(changes: readonly DeclaredChange[], until: number): Promise<void> {
+    const weight = weightOfChanges(changes, this.#parts.maintenance.windows);
     return new Promise((onApplied, onFailed) => {
-      this.#queue.push({ kind: 'declared', changes, until, onApplied, onFailed }, true);
+      this.#queue.push({ kind: 'declared', changes, until, weight, onApplied, onFailed }, true);
     });
   }
 
