@@ -1,6 +1,6 @@
 import { ResultConsumer } from '@svc/coordinator/checks/consumer.ts';
 import { ONLY_SHARD, type Shard } from '@svc/coordinator/verdict/shard.ts';
-import { systemClock } from '@svc/shared/clock.ts';
+import { type Clock, systemClock } from '@svc/shared/clock.ts';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
 import type { NatsBus } from '@svc/shared/nats/nats-bus.ts';
 import type { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
@@ -21,13 +21,14 @@ export function startedConsumer({
   hadAgentWithin24h: (region: Region) => boolean;
   /** The shard whose results are read; left out: the only shard. */
   shard?: Shard;
+  clock?: Clock;
 }): ResultConsumer {
   const consumer = new ResultConsumer({
     regions: REGIONS,
     shard: ONLY_SHARD,
+    clock: systemClock,
     ...parts,
     recorder: recording.recorder,
-    clock: systemClock,
     log,
   });
   consumer.start();

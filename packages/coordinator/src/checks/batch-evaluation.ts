@@ -98,7 +98,7 @@ export class BatchEvaluation {
 
   #report(
     evaluation: Evaluation,
-    { region, agent, results }: MessageEvent,
+    { region, agent, results, stream }: MessageEvent,
     priors: Priors,
     reported: RecordedResult[],
     givenBack: Set<CheckResult>,
@@ -113,7 +113,7 @@ export class BatchEvaluation {
       if (isOfferedAgain) givenBack.add(result);
       const prior = priors.get(result) ?? null;
       const isNew = evaluation.reported(monitor, { result, region, agent, prior, isOfferedAgain });
-      reported.push({ result, monitor, region, isNew });
+      reported.push({ result, monitor, region, stream, isNew });
     }
   }
 

@@ -344,13 +344,13 @@ export class ResultConsumer {
   }
 
   #recorded(results: readonly RecordedResult[]): void {
-    // The results of one message are neighbours and have the same region, so they are counted together.
+    // The results of one message are neighbours, so they are counted together.
     let count = 0;
     for (let index = 0; index < results.length; index += 1) {
-      const { region, isNew } = results[index] as RecordedResult;
+      const { stream, isNew } = results[index] as RecordedResult;
       if (isNew) count += 1;
-      if (count === 0 || results[index + 1]?.region === region) continue;
-      this.#readers.get(this.#streamOf(region))?.countNew(count);
+      if (count === 0 || results[index + 1]?.stream === stream) continue;
+      this.#readers.get(stream)?.countNew(count);
       count = 0;
     }
   }

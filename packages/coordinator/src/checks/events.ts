@@ -26,6 +26,8 @@ export type MessageEvent = {
   readonly region: Region | null;
   readonly agent: string;
   readonly results: readonly CheckResult[];
+  /** The stream of the message. */
+  readonly stream: string;
   /** The position that is recorded with these results; null: further results of the same message follow. */
   readonly position: StreamPosition | null;
 };

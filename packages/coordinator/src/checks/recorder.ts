@@ -388,7 +388,15 @@ class Intake {
       isUrgent ||= this.#isNews(result, region);
     }
     this.#parts.onResults(valid);
-    return { event: { kind: 'message', region, agent, results: valid, position }, isUrgent };
+    const event = {
+      kind: 'message',
+      region,
+      agent,
+      results: valid,
+      stream: position.stream,
+      position,
+    } as const;
+    return { event, isUrgent };
   }
 
   /**

@@ -10,6 +10,8 @@ export type RecordedResult = {
   /** The monitor as it was declared when the result was recorded. */
   readonly monitor: LiveMonitor;
   readonly region: Region;
+  /** The stream of the message that had the result. */
+  readonly stream: string;
   /** False: the result repeats a result that was recorded before. */
   readonly isNew: boolean;
 };
