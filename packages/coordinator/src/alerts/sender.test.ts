@@ -1,5 +1,9 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
+import { systemClock } from '@svc/shared/clock.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import { DELIVERY_COUNTERS } from '@svc/shared/metrics/delivery-instruments.ts';
+import { createTotals } from '@svc/shared/metrics/values.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import type { SettingsTable } from '@svc/shared/settings/environment.ts';
 import { expect, test } from 'vitest';
@@ -9,7 +13,7 @@ import { COORDINATOR_SETTINGS } from '../config.ts';
 import type { Channel } from './channel.ts';
 import { testAlert } from './manual-deliveries.ts';
 import { CHANNEL_OPERATOR_SETTINGS, CHANNELS, type Channels, closesIncidents } from './registry.ts';
-import { channelProblems, createSender } from './sender.ts';
+import { Attempts, channelProblems, createSender } from './sender.ts';
 
 const RELAY = {
   smtpUrl: { name: 'SVC_SMTP_URL', description: 'relay', schema: z.string().optional() },
@@ -74,7 +78,18 @@ test('a kind without a sender can be declared, and the error says that this vers
   const message = 'email channels are not available in this version';
   expect(channelProblems(loopbackParts(), channels)('email', {})).toEqual({ reason: 'no-sender', message });
   const send = createSender(loopbackParts({ post }), channels);
-  expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'permanent-message', error: message });
+  const ownFault = { outcome: 'permanent-message', reason: 'own', error: message };
+  expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual(ownFault);
+});
+
+test('a stored alert that cannot be read counts as a failure of svc, not of the receiver', async () => {
+  const counters = createTotals(DELIVERY_COUNTERS);
+  const send = createSender(loopbackParts({ post }));
+  const attempts = new Attempts({ send, clock: systemClock, log: createLogger('test', 'silent'), counters });
+  const found = { workspaceId: 1, kind: 'email', stoppedFor: null, groupsAlerts: true, kept: null };
+  const result = await attempts.makeAttempt({ ...found, openSettings: () => CHANNEL }, null, CONTEXT);
+  expect(result).toMatchObject({ outcome: 'permanent-message', reason: 'own' });
+  expect(counters.failures).toMatchObject({ own: 1, unanswered: 0 });
 });
 
 test('the coordinator reads the settings of every kind, each with one key and one name', () => {

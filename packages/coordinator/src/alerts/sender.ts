@@ -106,7 +106,7 @@ export function createSender(parts: SenderParts, channels: Channels = CHANNELS):
     context: SendContext,
   ): Promise<SendResult> => {
     const channel: Channels[K] = channels[kind];
-    if (channel.send === null) return { outcome: 'permanent-message', error: noSender(kind).message };
+    if (channel.send === null) return ownFault(noSender(kind).message);
     const missing = settingMissing(kind, channel.operatorSettings, operator);
     // The delivery is tried again, because the operator may add
     // the setting within the 24 h of the delivery's attempts.
@@ -167,6 +167,11 @@ function settingMissing(
   return { reason: 'setting-missing', message: `${missing.name} is not set: ${kind} channels need it` };
 }
 
+/** The result for a message that this version can never send. Nothing was sent, so it cannot have arrived. */
+function ownFault(error: string): SendResult {
+  return { outcome: 'permanent-message', reason: 'own', error };
+}
+
 const OWN_FAILURE: SendResult = {
   outcome: 'not-sent',
   error: 'svc could not send the alert: see the log of the coordinator',
@@ -217,8 +222,7 @@ export class Attempts {
   }
 
   async #sendTo(found: FoundChannel, alert: Alert | null, context: SendContext): Promise<SendResult> {
-    if (alert === null)
-      return { outcome: 'permanent-message', error: 'this version of svc cannot read the stored alert' };
+    if (alert === null) return ownFault('this version of svc cannot read the stored alert');
     try {
       return await this.#parts.send(found.openSettings(), alert, context);
     } catch (error) {
