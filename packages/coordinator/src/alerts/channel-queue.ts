@@ -56,8 +56,8 @@ export type ChannelQueue = {
   readonly alone: Set<number>;
 
   /**
-   * Nothing is sent before this instant, because the receiver requested a pause or answered "too many
-   * requests". Tests, and replays to a stopped channel, are sent nevertheless.
+   * Nothing but tests is sent before this instant, because the receiver requested a pause or answered "too
+   * many requests".
    */
   heldUntil: number;
   /** No read of the channel's deliveries begins before this instant, because the deliverer failed. */

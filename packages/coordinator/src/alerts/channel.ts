@@ -143,8 +143,8 @@ export function reasonOf(result: SendResult): FailureReason | null {
 export type NoSettings = Readonly<Record<never, never>>;
 
 /**
- * Maximum rates at which svc sends to a vendor. Tests, and replays to a stopped channel, are sent at once even
- * if they exceed a rate. The counts are in memory, so each new leader begins with a full burst.
+ * Maximum rates at which svc sends to a vendor. Tests are sent at once even if they exceed a rate. The counts
+ * are in memory, so each new leader begins with a full burst.
  */
 export type Rates = {
   /** Rate for one channel; left out: no limit is known. */

@@ -461,6 +461,23 @@ test('a dead address gets no request after its first answers, however many alert
   expect(sent.length).toBeLessThanOrEqual(2);
 });
 
+test('replays to a stopped channel wait until the end of the pause that the receiver requests', async () => {
+  const id = await channel('webhook');
+  answer = () => GONE;
+  await queueMany(upTo(10).map((monitorId) => ({ notificationId: id, monitorId })));
+  await counted('dead', 10);
+  sent = [];
+  answer = () => ({ outcome: 'retry', error: 'slow down', statusCode: 429, retryAfterMs: 60_000 });
+  expect(await byHand().replayChannel(id)).toBe(10);
+  await arrived(1);
+  await expect.poll(() => deliverer.sending).toBe(0);
+  parts.clock.advance(59_000);
+  expect(sent).toHaveLength(1);
+  answer = () => OK;
+  while (sent.length < 11) await parts.clock.advanceSettling(500);
+  await counted('delivered', 10);
+});
+
 test('an answer to former settings does not stop a channel that was changed meanwhile', async () => {
   const id = await channel('webhook');
   const late = Promise.withResolvers<SendResult>();

@@ -370,7 +370,9 @@ export class Deliverer {
     }
     // The end of each message starts the next read.
     if (freeMessages(queue, now) === 0) return;
-    if (found !== null && !this.#mayBegin(queue, found)) return;
+    // The pace does not delay the read of a stopped channel, because most of its deliveries are left out.
+    if (found !== null && found.stoppedFor === null && !this.#keepsPace(queue, found)) return;
+    if (found !== null && !this.#hasPlace(queue, found)) return;
     queue.isReading = true;
     if (found !== null) this.#places.takePlace(found.workspaceId);
     this.#run(found === null ? this.#lookUpChannel(queue) : this.#readNext(queue, found));
@@ -422,17 +424,17 @@ export class Deliverer {
     queue.pausedUntil = this.#parts.clock.monotonic() + TRY_AGAIN_MS;
   }
 
-  /** Whether a message may begin now. If not, the channel is read again as soon as a message may begin. */
-  #mayBegin(queue: ChannelQueue, found: FoundChannel): boolean {
-    if (found.stoppedFor === null) {
-      const now = this.#parts.clock.monotonic();
-      const at = Math.max(queue.heldUntil, tokensOf(queue, found)?.availableAt(now) ?? now);
-      if (at > now) {
-        this.#readDueAt(queue, at + this.#wallOffset);
-        return false;
-      }
-      if (!this.#kinds.mayBegin(queue, found)) return false;
-    }
+  /** Whether the pace of the receiver lets a message begin now. If not, the channel is read again when it does. */
+  #keepsPace(queue: ChannelQueue, found: FoundChannel): boolean {
+    const now = this.#parts.clock.monotonic();
+    const at = Math.max(queue.heldUntil, tokensOf(queue, found)?.availableAt(now) ?? now);
+    if (at <= now) return this.#kinds.mayBegin(queue, found);
+    this.#readDueAt(queue, at + this.#wallOffset);
+    return false;
+  }
+
+  /** Whether a place is free for the channel. If not, the channel is read again as soon as it may take one. */
+  #hasPlace(queue: ChannelQueue, found: FoundChannel): boolean {
     if (this.#places.hasPlaceFor(found.workspaceId)) return true;
     this.#starved.add(queue);
     return false;
@@ -480,7 +482,8 @@ export class Deliverer {
       return true;
     }
     const now = this.#parts.clock.monotonic();
-    if (freeMessages(queue, now) === 0 || !this.#mayBegin(queue, found)) return false;
+    if (freeMessages(queue, now) === 0) return false;
+    if (!this.#keepsPace(queue, found) || !this.#hasPlace(queue, found)) return false;
     const turn = this.#turnOf(queue, found, delivery);
     if (turn.as === 'collected') {
       // The end of the wait is set once per delivery: a wall
@@ -511,7 +514,7 @@ export class Deliverer {
     return !queue.alone.has(delivery.id) && isGroupable(factsOfQueue(queue), found, delivery);
   }
 
-  /** Begins a message. The caller must have checked {@link #mayBegin}. */
+  /** Begins a message. The caller must have checked {@link #keepsPace} and {@link #hasPlace}. */
   #startSending(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery, turn: Turn): void {
     const now = this.#parts.clock.monotonic();
     tokensOf(queue, found)?.takeToken(now);
