@@ -119,7 +119,9 @@ export function groupWindow({ createdAt, groupUid }: QueuedDelivery): { after: n
 
 /**
  * The id of the message that contains these deliveries. For a single delivery, it is the delivery's uid.
- * For a group, it is derived from the uids of all members, so it is always the same for the same members.
+ * For a group, it is derived from the uids of all members, so it is always the same for the same members. If a
+ * member of a kept group was left out or sent alone, the others are sent with a new id, and the receiver may show
+ * them twice. With the id of the whole group, the receiver could drop one of two parts of the group as a repetition.
  *
  * @param members in the order of their ids
  */

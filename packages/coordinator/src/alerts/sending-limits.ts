@@ -16,6 +16,10 @@ export const IN_PROGRESS_IN_ALL = 1_024;
  * Shares {@link IN_PROGRESS_IN_ALL} among the workspaces. A workspace may take a place while it has taken fewer
  * places than are free. So one busy workspace leaves half of the places to others. Two workspaces that stay
  * busy get a third each, as soon as messages of the first one have ended.
+ *
+ * Eleven workspaces that fill up in turn, while no message ends, leave no place for a twelfth. The twelfth gets
+ * the next place that becomes free: after about 15 s at most, when the attempts in progress time out. No place is
+ * reserved for each workspace, because then the number of messages would grow with the number of workspaces.
  */
 export class Places {
   readonly #taken = new Map<number, number>();
