@@ -168,7 +168,8 @@ export type PhaseSeries = {
 
 /**
  * Reads how long the phases of a monitor's checks took, in each bucket of a range. Roll-ups have no phases,
- * so this function reads results: all of them, or an even sample if there are too many. A phase that did not
+ * so this function reads the results on the grid of the present period: all of them, or an even sample if there
+ * are too many. A phase that did not
  * happen counts as 0, so the means of the phases add up to the mean latency.
  *
  * @param asked.region null: all regions together
@@ -188,8 +189,9 @@ export async function readPhases(
   const slotCount = (now - from) / periodMs;
   const regionCount = region === null ? Math.max(1, asked.regionCount) : 1;
   const every = Math.max(1, Math.ceil((slotCount * regionCount) / MOST_RESULTS));
-  // Slots off the grid of the present period are left out: first slots, slots of an earlier period, and slots
-  // of a start that shifted the grids.
+  // Slots off the grid of the present period are left out: first slots, most slots of a shorter earlier period,
+  // and slots of a start that shifted the grids. A look-up of every slot of the finest period could exceed
+  // `MOST_RESULTS`, and a sample of these slots would miss most slots of a long period.
   const all = candidateSlots(monitorId, periodMs, { from, until: now }, []);
   const slots = [...sampledSlots(all, every)];
   const sums = await phasesOfSlots(store, slots, { monitorId, region, buckets });

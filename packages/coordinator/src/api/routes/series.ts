@@ -273,7 +273,7 @@ export const monitorPhases = endpoint({
   tag: 'Monitors',
   summary: 'Read how the time of checks is spent, as a series',
   description:
-    'The means of the phases of results that passed or were degraded. They come from stored results, so they reach back as far as results are kept. Many results are read as an even sample.',
+    'The means of the phases of results that passed or were degraded. They come from stored results, so they reach back as far as results are kept. Many results are read as an even sample. Results from before a change of the period are read only where the present period would have a check too.',
   query: seriesQuery,
   answers: { 200: { description: 'The series.', schema: phasesView } },
 });

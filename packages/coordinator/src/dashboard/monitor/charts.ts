@@ -169,7 +169,7 @@ export function phasesChart(view: PhasesView): Html {
   const from = series[0]?.at ?? view.from;
   const results = series.reduce((sum, bucket) => sum + bucket.results, 0);
   if (results === 0)
-    return html`<p class="soft">No result of this time has phases: they were deleted already, or no check passed.</p>`;
+    return html`<p class="soft">No result of this time has phases: they were deleted already, no check passed, or the period was changed since.</p>`;
   const layers = PHASE_NAMES.map((phase, index) => ({
     name: PHASE_WORDS[phase],
     fill: FILLS[index] ?? 1,
