@@ -115,6 +115,16 @@ test('a monitor is muted and unmuted', async () => {
   expect((await svc('monitor', 'list')).out).not.toContain(until);
 });
 
+test('monitors are listed by their ids, whatever their names and states are', async () => {
+  const body = { type: 'http', url: 'https://shop.example', periodicity: '1m' };
+  for (const name of ['Zoo', 'Alp', 'Mole']) {
+    const active = name === 'Alp';
+    expect(await api.call('POST', '/v1/monitors', { ...body, name, active })).toMatchObject({ status: 201 });
+  }
+  const { out } = await svc('monitor', 'list');
+  expect(out).toMatch(/Mail\n.*Zoo\n.*Alp\n.*Mole\n$/);
+});
+
 test.each([
   [['maintenance'], 'the action is missing'],
   [['monitor', 'mute', '1'], 'use either --for or --until'],

@@ -43,7 +43,7 @@ async function list(args: readonly string[], surroundings: Surroundings): Promis
   const api = openApi(surroundings);
   const rows = [['ID', 'STATE', 'MUTED UNTIL', 'NAME']];
   await asking(api, async () => {
-    for await (const monitor of api.client.list('/v1/monitor-states')) {
+    for await (const monitor of api.client.list('/v1/monitor-states', { sort: 'id' })) {
       const { id, name, active, status, mute } = listed.parse(monitor);
       rows.push([
         id,

@@ -154,7 +154,8 @@ export class ApiClient {
   }
 
   /**
-   * Lists all objects that the query selects by ascending id, and reads the pages on demand. An object that
+   * Lists all objects that the query selects, and reads the pages on demand. The service must list them by
+   * ascending id: of a list in another order, objects are left out. An object that
    * exists from the beginning to the end is listed exactly once, even when other objects are created or
    * deleted meanwhile.
    */

@@ -14,7 +14,7 @@ export type ShownState = (typeof SHOWN_STATES)[number];
  * Orders of the list. `state` puts the most urgent state first, and within a state the newest change of
  * status.
  */
-export const OVERVIEW_ORDERS = ['state', 'name', '-name', 'since', '-since'] as const;
+export const OVERVIEW_ORDERS = ['state', 'name', '-name', 'since', '-since', 'id'] as const;
 export type OverviewOrder = (typeof OVERVIEW_ORDERS)[number];
 
 export type OverviewSearch = {
@@ -60,6 +60,7 @@ const ORDERS: Readonly<Record<OverviewOrder, RawBuilder<unknown>>> = {
   '-name': sql`${BY_NAME} DESC, m.id DESC`,
   since: sql`s.since NULLS FIRST, m.id`,
   '-since': sql`s.since DESC NULLS LAST, m.id DESC`,
+  id: sql`m.id`,
 };
 
 /**
