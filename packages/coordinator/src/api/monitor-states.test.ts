@@ -80,7 +80,7 @@ test('the counts follow the other filters, and the total follows all filters', a
   expect(counts).toEqual({ error: 1, degraded: 1, unknown: 1, active: 1, paused: 1 });
 });
 
-test.each(['?sort=id', '?state=down', '?limit=0', '?unknown=1'])('%s is refused', async (query) => {
+test.each(['?sort=ids', '?state=down', '?limit=0', '?unknown=1'])('%s is refused', async (query) => {
   expect((await api.call('GET', `/v1/monitor-states${query}`)).status).toBe(400);
 });
 
