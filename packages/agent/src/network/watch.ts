@@ -209,7 +209,7 @@ export class NetworkWatch {
     const lastAt = this.#parts.clock.monotonic();
     const { since } = this.#failing.get(host) ?? { since: startedAt };
     const failing = { since, lastAt, families };
-    if (this.#failing.size < MAX_HOSTS || this.#failing.has(host)) this.#failing.set(host, failing);
+    remember(this.#failing, host, failing);
     return failing;
   }
 
@@ -223,7 +223,7 @@ export class NetworkWatch {
     this.#lastAnswerAt.all = now;
     for (const family of answered.families) this.#lastAnswerAt[family] = now;
     if (this.#isCalm) this.#answered.clear();
-    else if (this.#answered.size < MAX_HOSTS || this.#answered.has(host)) this.#answered.set(host, answered);
+    else remember(this.#answered, host, answered);
   }
 
   #noteCutOff(host: string, families: Families): void {
@@ -232,8 +232,11 @@ export class NetworkWatch {
     // The host's earlier answer is out of date.
     this.#answered.delete(host);
     const since = this.#cutOff.get(host)?.since ?? now;
-    if (this.#cutOff.size < MAX_HOSTS || this.#cutOff.has(host)) {
-      this.#cutOff.set(host, { since, lastAt: now, families });
-    }
+    remember(this.#cutOff, host, { since, lastAt: now, families });
   }
+}
+
+/** Sets what is known of the host. A full map takes no further host. */
+function remember<T>(hosts: Map<string, T>, host: string, known: T): void {
+  if (hosts.size < MAX_HOSTS || hosts.has(host)) hosts.set(host, known);
 }
