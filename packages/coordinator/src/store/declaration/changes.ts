@@ -1,3 +1,4 @@
+import { jsonOrUndefined } from '@svc/shared/json.ts';
 import { checkKind } from '@svc/shared/messages/check.ts';
 import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
@@ -194,13 +195,8 @@ function versionIn(detail: string | null): number | null {
  * later entries too.
  */
 function read<T>(schema: z.ZodType<T>, detail: string): T | typeof UNREADABLE {
-  try {
-    const parsed = schema.safeParse(JSON.parse(detail));
-    return parsed.success ? parsed.data : UNREADABLE;
-  } catch {
-    // Not JSON.
-    return UNREADABLE;
-  }
+  const parsed = schema.safeParse(jsonOrUndefined(detail));
+  return parsed.success ? parsed.data : UNREADABLE;
 }
 
 function rowOf(change: NewChange): SqlValue[] {
