@@ -101,10 +101,8 @@ export function noticeChanges<N extends MonitorNotice>(
   const begun = [...withoutData, ...dueRegions(state, monitor, votes, moment)]
     .filter(({ region }) => !open.some((notice) => notice.region === region))
     .map((notice) => ({ is: 'begun', notice, votes }) as const);
-  const changes = [
-    ...open.flatMap((notice) => endOf(notice, state, electorateFor(moment, state, monitor), votes)),
-    ...begun,
-  ];
+  const electorate = electorateFor(moment, state, monitor);
+  const changes = [...open.flatMap((notice) => endOf(notice, state, electorate, votes)), ...begun];
   return changes.length > 0 && moment.isHeld(state.id) ? [] : changes;
 }
 
