@@ -1,6 +1,6 @@
 /** What a person sees with `npm start`, and can do with it. */
 import { readFileSync, statSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectBus } from '@svc/shared/nats/nats-bus.ts';
@@ -11,6 +11,8 @@ import { freePort } from '../support/free-port.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { NpmStart, processes } from '../support/npm-start.ts';
 import { type Opened, openedIn, receiverIn, targetIn } from '../support/opened.ts';
+import { Program, ROOT } from '../support/process.ts';
+import { shellBlocks } from '../support/shell-page.ts';
 
 const TWO_REGIONS = { SVC_REGIONS: 'hosta-fra,hostb-par' };
 
@@ -184,6 +186,37 @@ test('uses the NATS server that a file names, and does not show its password', a
   await started.line('connection to NATS');
   expect(started.lines.join('\n')).not.toMatch(/hush|h@sh|sh@/);
   expect(started.partsWith('nats-server')).toEqual([]);
+  expect(await started.end('SIGINT')).toBe(0);
+});
+
+test("an agent of a region of one's own joins, as the page of operations shows", async (context) => {
+  const opened = openedIn(context);
+  const page = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
+  const [block = '', ...others] = shellBlocks(page).filter((text) => text.includes('npm start'));
+  expect(others).toEqual([]);
+  const [start, agent] = block.trimEnd().split('\n');
+  const [, extra = '', regions = ''] =
+    /^SVC_EXTRA_REGIONS='(.+)' SVC_REGIONS=(\S+) npm start$/.exec(start ?? '') ?? [];
+  const [, url = '', region = ''] =
+    /^SVC_NATS_URL_FILE=data\/(\S+) SVC_REGION=(\S+) npm run agent$/.exec(agent ?? '') ?? [];
+
+  const web = await targetIn(opened);
+  const place = await placeIn(opened);
+  const inOwn = (name: string, region: string) => ({ ...monitorOf(name, web.url), regions: [region] });
+  const [, office = ''] = regions.split(',');
+  await place.declare({
+    svc_http_monitor: { office: inOwn('Office', office), second: inOwn('Second', region) },
+  });
+  const started = place.start({ SVC_EXTRA_REGIONS: extra, SVC_REGIONS: regions });
+  await started.line('Office  unknown → active');
+  const own = new Program('packages/agent/src/main.ts', {
+    SVC_NATS_URL_FILE: join(place.folder, 'data', url),
+    SVC_REGION: region,
+  });
+  opened.push({ close: async () => void (await own.end('SIGKILL')) });
+  await own.start();
+  await started.line('Second  unknown → active');
+  expect(await own.end('SIGTERM')).toBe(0);
   expect(await started.end('SIGINT')).toBe(0);
 });
 
