@@ -66,30 +66,16 @@ export function clientSettings({ url }: Pick<Dialled, 'url'>): pg.ClientConfig {
 export class Connection {
   readonly #client: pg.ClientBase;
   readonly #statements = new PreparedStatements();
-  #settingUp: Promise<void> | null = null;
 
   constructor(client: pg.ClientBase) {
     this.#client = client;
   }
 
-  /** Sets the session's settings. The caller must await this before the first exchange. */
-  setUp(may: Dialled['may']): Promise<void> {
-    this.#settingUp ??= this.#setUp(may);
-    return this.#settingUp;
-  }
-
-  readonly run: Execute = async (sql, parameters) => {
-    const [answer] = await this.#exchange([{ sql, rows: [parameters] }], true);
-    const { rows = [], outcomes = [] } = answer ?? {};
-    return { rows, changes: outcomes[0]?.changes ?? 0 } satisfies StatementOutcome;
-  };
-
-  /** Runs each statement for each of its rows of parameters, in one round trip. Ends at the first error. */
-  async runAll(steps: readonly SqlStep[]): Promise<readonly (readonly RowOutcome[])[]> {
-    return (await this.#exchange(steps, false)).map(({ outcomes }) => outcomes);
-  }
-
-  async #setUp(may: Dialled['may']): Promise<void> {
+  /**
+   * Sets the session's settings. The caller must await this before the first exchange, and must not use the
+   * connection if this fails.
+   */
+  async setUp(may: Dialled['may']): Promise<void> {
     const settings = Object.entries({
       ...SETTINGS,
       ...(may === 'read' ? { default_transaction_read_only: 'on' } : {}),
@@ -102,6 +88,17 @@ export class Connection {
         rows: [[]],
       },
     ]);
+  }
+
+  readonly run: Execute = async (sql, parameters) => {
+    const [answer] = await this.#exchange([{ sql, rows: [parameters] }], true);
+    const { rows = [], outcomes = [] } = answer ?? {};
+    return { rows, changes: outcomes[0]?.changes ?? 0 } satisfies StatementOutcome;
+  };
+
+  /** Runs each statement for each of its rows of parameters, in one round trip. Ends at the first error. */
+  async runAll(steps: readonly SqlStep[]): Promise<readonly (readonly RowOutcome[])[]> {
+    return (await this.#exchange(steps, false)).map(({ outcomes }) => outcomes);
   }
 
   async #exchange(
