@@ -109,16 +109,16 @@ const recorder = new Recorder({
     ...recording,
     async record(batch) {
       const began = performance.now();
-      const ids = await recording.record(batch);
+      const isQueued = await recording.record(batch);
       slowestMs = Math.max(slowestMs, performance.now() - began);
-      return ids;
+      return isQueued;
     },
   },
   states: new States(),
   ...loneParts(monitors, REGIONS, () => slotNow),
   tokens,
   exports: metricsExport,
-  onQueued: (_id, delivery) => webhook.queued(delivery),
+  onQueued: (delivery) => webhook.queued(delivery),
   log,
 });
 await recorder.load();

@@ -119,11 +119,11 @@ export class Batches implements BatchLife {
     this.#written = { commit, durable: null };
   }
 
-  durable({ writes, changesUntil }: RecordedBatch, ids: readonly (number | null)[]): void {
+  durable({ writes, changesUntil }: RecordedBatch, isQueued: readonly boolean[]): void {
     if (changesUntil !== null) this.#parts.onApplied(changesUntil);
     if (this.#written === null) return;
     const transitions = writes.transitions.map(transitionOf);
-    const announcements = writes.deliveries.filter((_, index) => ids[index] !== null).map(announcementOf);
+    const announcements = writes.deliveries.filter((_, index) => isQueued[index]).map(announcementOf);
     this.#written.durable = { transitions, announcements };
     const { opened, closed } = this.#written.commit;
     opened.push(...writes.openedIncidents);

@@ -119,7 +119,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
     });
   }
 
-  async record({ writes, positions, changesUntil }: RecordedBatch): Promise<readonly (number | null)[]> {
+  async record({ writes, positions, changesUntil }: RecordedBatch): Promise<readonly boolean[]> {
     if (writes.results.some(({ result }) => !Number.isInteger(result.slot))) {
       throw new StoreError('store-constraint', 'a result without a slot');
     }
@@ -147,8 +147,9 @@ export class MemoryStore implements WorldStore, RecordingStore {
     for (const position of positions) this.#positions.set(position.stream, position);
     if (changesUntil !== null) this.#changes = this.#changes.filter((id) => id > changesUntil);
     return writes.deliveries.map(({ notificationId, uid }) => {
-      if (!this.#channels.has(notificationId) || this.#uids.has(uid)) return null;
-      return this.#uids.add(uid).size;
+      if (!this.#channels.has(notificationId) || this.#uids.has(uid)) return false;
+      this.#uids.add(uid);
+      return true;
     });
   }
 

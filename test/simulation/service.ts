@@ -321,7 +321,7 @@ export class Service {
       onDeclared: (_, monitor) => {
         this.#monitors.current = monitor;
       },
-      onQueued: (_, delivery) => {
+      onQueued: (delivery) => {
         this.#batches.queued(delivery);
         const { lead } = this.#around;
         if (lead?.maySend()) lead.sent();

@@ -163,8 +163,8 @@ export class ShardStore implements Store {
     }
     const writing = batch.write();
     written();
-    const ids = (await writing).map((id) => ({ changes: id === null ? 0 : 1, id: id ?? 0 }));
-    return steps.map((step, index) => (isBatch(step) ? ids : (outcomes[index] ?? [])));
+    const queued = (await writing).map((isQueued) => ({ changes: Number(isQueued), id: 0 }));
+    return steps.map((step, index) => (isBatch(step) ? queued : (outcomes[index] ?? [])));
   }
 
   #pause(ms: number, clock: Clock): Promise<void> {
@@ -198,7 +198,7 @@ function isBatch(step: SqlStep): step is BatchStep {
 export function commitThrough(store: Pick<Store, 'commit'>): CommitBatch {
   return async (batch) => {
     const step: BatchStep = { sql: '', rows: [], batch };
-    const [ids] = await store.commit([step]);
-    return [...(ids ?? [])].map(({ changes, id }) => (changes === 0 ? null : id));
+    const [queued] = await store.commit([step]);
+    return [...(queued ?? [])].map(({ changes }) => changes > 0);
   };
 }

@@ -25,12 +25,13 @@ const UNDELAYED = { before: AT_ONCE, after: AT_ONCE, wait: AT_ONCE, waitFor: AT_
 /** A batch on its way. Instants are monotonic ms. */
 export type Flight = { readonly begunAt: number; readonly durableAt: number; readonly answeredAt: number };
 
-type Ids = readonly (number | null)[];
+/** For each delivery of a batch, whether it was queued. */
+type Queued = readonly boolean[];
 
 /** The commit of a batch: `write` is the transaction, between the waits `before` and `after`. */
 export type BatchWrite = {
   readonly before: () => Promise<void>;
-  readonly write: () => Promise<Ids>;
+  readonly write: () => Promise<Queued>;
   readonly after: () => Promise<void>;
   /** A further wait on the way to the database. */
   readonly wait: (ms: number) => Promise<void>;
@@ -39,21 +40,21 @@ export type BatchWrite = {
 };
 
 /** Commits a batch. */
-export type CommitBatch = (batch: BatchWrite) => Promise<Ids>;
+export type CommitBatch = (batch: BatchWrite) => Promise<Queued>;
 
 export const commitAlone: CommitBatch = async ({ before, write, after }) => {
   await before();
-  const ids = await write();
+  const isQueued = await write();
   await after();
-  return ids;
+  return isQueued;
 };
 
 /** The calls by which the store reports the progress of each batch. */
 export type BatchLife = {
   /** Called when a batch was evaluated and its writing begins. */
   readonly evaluated: () => void;
-  /** Called when the batch is durable. `ids`: the ids of its deliveries; null: the channel is gone. */
-  readonly durable: (batch: RecordedBatch, ids: readonly (number | null)[]) => void;
+  /** Called when the batch is durable. */
+  readonly durable: (batch: RecordedBatch, isQueued: Queued) => void;
   /** Called when the batch was not written. It will be evaluated again. */
   readonly failed: () => void;
   /** Called when the process learns that the batch is durable. */
@@ -120,14 +121,14 @@ export class SlowStore implements RecordingStore {
     return this.#store.positions();
   }
 
-  async record(batch: RecordedBatch): Promise<Ids> {
+  async record(batch: RecordedBatch): Promise<Queued> {
     if (this.isLoading) return this.#commit({ ...UNDELAYED, write: () => this.#store.record(batch) });
     this.#life.evaluated();
     const { writeMs, answerMs, fails } = this.#timeOf(this.#commits++);
     const wait = (ms: number) => this.#wait(ms, this.#network ?? this.#clock);
     this.flight = null;
     try {
-      const ids = await this.#commit({
+      const isQueued = await this.#commit({
         wait,
         waitFor: (clock) => this.#wait(0, clock),
         before: async () => {
@@ -152,7 +153,7 @@ export class SlowStore implements RecordingStore {
       this.#failures = 0;
       this.flight = null;
       this.#life.answered();
-      return ids;
+      return isQueued;
     } catch (error) {
       this.#fail();
       throw error;

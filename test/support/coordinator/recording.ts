@@ -38,8 +38,6 @@ export const THREE: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-eas
 export const PERIOD = 30_000;
 const SECRETS = new Secrets(Buffer.alloc(32, 1));
 
-export type Enqueued = NewDelivery & { readonly id: number };
-
 export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): LiveMonitor {
   return {
     id,
@@ -73,7 +71,7 @@ export class Recording {
   /** A clock that stands still, unless the recording was opened with a real one. */
   readonly clock = new FakeClock();
   readonly monitors = new DeclaredMonitors();
-  readonly enqueued: Enqueued[] = [];
+  readonly enqueued: NewDelivery[] = [];
   readonly changes: StatusChange[] = [];
   readonly outcomes: SlotOutcome[] = [];
   readonly presence: RecentRegions & { had: Set<Region> };
@@ -153,7 +151,7 @@ export class Recording {
         if (monitor === null) this.monitors.delete(id);
         else this.monitors.set(monitor);
       },
-      onQueued: (id, delivery) => this.enqueued.push({ ...delivery, id }),
+      onQueued: (delivery) => this.enqueued.push(delivery),
     });
     this.recorder.onTransition((change) => this.changes.push(change));
     await this.recorder.load();

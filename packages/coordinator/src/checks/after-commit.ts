@@ -67,14 +67,13 @@ export class AfterCommit {
   /**
    * Carries out the steps after the commit of a batch.
    *
-   * @param deliveryIds ids of the deliveries that the batch has queued, in order; null: the delivery's
-   *   channel was removed
+   * @param isQueued for each delivery of the batch whether it may have been queued
    * @param exportNote the exported part of the batch; null: no result of the batch is exported
    */
   applyCommit(
     batch: readonly RecorderEvent[],
     { evaluation, positions, reported, givenBack }: EvaluatedBatch,
-    deliveryIds: readonly (number | null)[],
+    isQueued: readonly boolean[],
     exportNote: ExportNote | null,
   ): void {
     this.counts.transactions += 1;
@@ -88,7 +87,7 @@ export class AfterCommit {
       () => this.#reportOutcomes(reported, givenBack),
       () => this.feed.handOutResults(reported),
       () => this.#reportChanges(evaluation),
-      () => this.#reportQueued(evaluation, deliveryIds),
+      () => this.#reportQueued(evaluation, isQueued),
       () => this.#reportApplied(batch),
     ];
     for (const step of steps) this.#carryOut(step);
@@ -171,10 +170,9 @@ export class AfterCommit {
     if (note !== null) this.#parts.exports?.countExportNote(note);
   }
 
-  #reportQueued({ writes }: Evaluation, ids: readonly (number | null)[]): void {
+  #reportQueued({ writes }: Evaluation, isQueued: readonly boolean[]): void {
     writes.deliveries.forEach((delivery, index) => {
-      const id = ids[index] ?? null;
-      if (id !== null) this.#parts.onQueued(id, delivery);
+      if (isQueued[index]) this.#parts.onQueued(delivery);
     });
   }
 

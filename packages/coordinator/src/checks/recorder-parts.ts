@@ -105,8 +105,11 @@ export type RecorderParts = {
   readonly onDeclared: (monitorId: number, monitor: LiveMonitor | null) => void;
   /** Called after the commit, when a declared channel was changed or removed. */
   readonly onChannel?: (kind: 'channel' | 'channel-removed', notificationId: number) => void;
-  /** Called after the commit for each delivery that was queued. `id`: id of its row. */
-  readonly onQueued: (id: number, delivery: NewDelivery) => void;
+  /**
+   * Called after the commit for each delivery that was queued. If the answer to the commit was lost, it is also called
+   * for those that were not queued.
+   */
+  readonly onQueued: (delivery: NewDelivery) => void;
 };
 
 /** The kinds of event that the recorder counts and logs without flooding the log. */

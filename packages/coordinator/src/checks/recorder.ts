@@ -286,14 +286,14 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const { evaluation, positions, changesUntil, reported } = evaluated;
     const { exports } = this.#parts;
     const exportNote = exports?.makeExportNote(reported) ?? null;
-    const ids = await this.#parts.store.record({
+    const isQueued = await this.#parts.store.record({
       writes: evaluation.writes,
       positions: [...positions.values()],
       changesUntil,
       exportNote,
     });
     this.#noteChangedProbes(batch);
-    this.#after.applyCommit(batch, evaluated, ids, exportNote);
+    this.#after.applyCommit(batch, evaluated, isQueued, exportNote);
     if (batch.some(({ kind }) => kind === 'resumption-over')) this.#finishResumption();
   }
 

@@ -395,7 +395,7 @@ function createRecorder(
       background?.deliverer.channelRemoved(notificationId);
       background?.retention.sweepRemovedChannels();
     },
-    onQueued: (_id, delivery) =>
+    onQueued: (delivery) =>
       background === null ? hint.sendSoon() : background.deliverer.deliverQueued(delivery),
   });
 }
@@ -686,9 +686,9 @@ function timedStore(
     ...store,
     async record(batch) {
       const startedAt = clock.monotonic();
-      const ids = await store.record(batch);
+      const isQueued = await store.record(batch);
       durations.record((clock.monotonic() - startedAt) / 1_000);
-      return ids;
+      return isQueued;
     },
   };
 }

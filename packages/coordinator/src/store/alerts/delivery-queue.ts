@@ -15,8 +15,6 @@ import { alertText, openAlert } from './stored-alerts.ts';
  * that the delivery that is the oldest afterwards has one.
  */
 
-const UIDS_PER_READ = 500;
-
 /**
  * A monitor and a channel. The deliveries of a pair are sent one after the other. A delivery that is about no
  * monitor (a test, a message about a channel, a mail of a status page) also belongs to a pair. Its
@@ -163,20 +161,6 @@ export function hastenOlder(rows: readonly QueuedRow[]): SqlStep {
       WHERE state = 'pending' AND notification_id = ? AND monitor_id = ? AND +due_at > 0`,
     rows: rows.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
   };
-}
-
-/**
- * The ids of the deliveries with these uids, in the order of the uids; null: there is no delivery with the
- * uid.
- */
-export async function deliveryIds({ work }: Store, uids: readonly string[]): Promise<(number | null)[]> {
-  const ids = new Map<string, number>();
-  for (let start = 0; start < uids.length; start += UIDS_PER_READ) {
-    const some = uids.slice(start, start + UIDS_PER_READ);
-    const rows = await work.selectFrom('deliveries').select(['id', 'uid']).where('uid', 'in', some).execute();
-    for (const { id, uid } of rows) ids.set(uid, id);
-  }
-  return uids.map((uid) => ids.get(uid) ?? null);
 }
 
 /**

@@ -13,7 +13,6 @@ import {
 import {
   deadDeliveries,
   deliveriesAfter,
-  deliveryIds,
   dueChannels,
   groupableDeliveries,
   hastenChannel,
@@ -108,7 +107,6 @@ async function callEach(
   const pair = { notificationId, monitorId: 1 };
   const row: QueuedRow = { ...pair, uid: 'a', alert: '{}', incident: 'i', status: 'error', createdAt: 1 };
   await store.commit([insertDeliveries([row]), hastenOlder([row])]);
-  await deliveryIds(store, ['a']);
   const search = { notificationId, exceptMonitors: [7], limit: 10 };
   await nextDeliveries(store, secrets, search);
   await nextDeliveries(store, secrets, { ...search, exceptMonitors: [] });

@@ -5,7 +5,7 @@ import type { StoredState } from '../../verdict/restart.ts';
 import { ONLY_SHARD, type Shard } from '../../verdict/shard.ts';
 import { hourOf } from '../../verdict/summary-range.ts';
 import type { MonitorSlot, Writes } from '../../verdict/writes.ts';
-import { deliveryIds, hastenOlder, insertDeliveries, rowOf } from '../alerts/delivery-queue.ts';
+import { hastenOlder, insertDeliveries, rowOf } from '../alerts/delivery-queue.ts';
 import { removeChanges } from '../declaration/changes.ts';
 import type { Secrets } from '../declaration/secrets.ts';
 import { pairsAs } from '../dialect.ts';
@@ -55,12 +55,12 @@ export interface RecordingStore {
   /**
    * Writes the batch in one transaction. Resolves when it is durable.
    *
-   * @returns the ids of `writes.deliveries`, in their order; null: the delivery was not inserted, because its channel
-   *   was removed or a delivery with its uid exists
+   * @returns for each of `writes.deliveries` whether it may have been queued; false: it was not queued, because its
+   *   channel was removed or a delivery with its uid exists
    * @throws StoreError when the batch is not known to be written. Nothing of it was written, except if the writing
-   *   thread died during the commit, or the ids could not be read after a commit whose answer was lost
+   *   thread of SQLite died during the commit
    */
-  record(batch: RecordedBatch): Promise<readonly (number | null)[]>;
+  record(batch: RecordedBatch): Promise<readonly boolean[]>;
   /** Yields the states of the shard's monitors, in chunks. `now` is on the slots' clock, epoch ms. */
   states(now: number): AsyncIterable<readonly StoredState[]>;
   positions(): Promise<readonly StreamPosition[]>;
@@ -88,15 +88,13 @@ export function createRecordingStore(
             ({ rows }) => rows.length > 0,
           ),
         ]);
-        return Array.from(outcomes[0] ?? [], ({ changes, id }) => (changes === 0 ? null : id));
+        return Array.from(outcomes[0] ?? [], ({ changes }) => changes > 0);
       } catch (error) {
         // The batch was written although its answer was lost. A second try would find the results recorded, and
         // would make no votes from them. A later slot would then change the statuses, and send the alerts, again.
+        // So nothing that could fail, such as a read, follows the commit.
         if (!(error instanceof StoreError) || error.code !== 'store-unanswered') throw error;
-        return deliveryIds(
-          store,
-          deliveries.map(({ uid }) => uid),
-        );
+        return deliveries.map(() => true);
       }
     },
   };
