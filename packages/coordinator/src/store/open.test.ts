@@ -110,14 +110,6 @@ describe('closing', () => {
     expect(await errorCodeOf(store.transaction(() => 1))).toBe('store-closed');
   });
 
-  test('it waits for the transactions that were started', async () => {
-    const writing = [store.transaction(insertWorkspace('a')), store.transaction(insertWorkspace('b'))];
-    await store.close();
-    await Promise.all(writing);
-    store = await openStore({ path, log: silentLog });
-    expect(await names()).toEqual(['a', 'b']);
-  });
-
   test('one file is left: the journal is moved into it', async () => {
     await store.transaction(insertWorkspace('a'));
     expect(await names()).toEqual(['a']);

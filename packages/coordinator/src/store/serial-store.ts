@@ -62,6 +62,8 @@ export class SerialStore implements Store {
   readonly #parts: Parts;
   readonly #urgent: (() => Promise<void>)[] = [];
   readonly #waiting: (() => Promise<void>)[] = [];
+  /** What runs when nothing else waits: the closing. */
+  readonly #last: (() => Promise<void>)[] = [];
   #isWriting = false;
   #declarations = 0;
   #closing: Promise<void> | null = null;
@@ -101,7 +103,7 @@ export class SerialStore implements Store {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#alone(this.#waiting, () => this.#close());
+    this.#closing ??= this.#alone(this.#last, () => this.#close());
     return this.#closing;
   }
 
@@ -122,7 +124,7 @@ export class SerialStore implements Store {
     const next = () => {
       const overtaking = mayOvertake || this.#waiting.length === 0 ? this.#urgent.shift() : undefined;
       mayOvertake = overtaking === undefined;
-      return overtaking ?? this.#waiting.shift();
+      return overtaking ?? this.#waiting.shift() ?? this.#last.shift();
     };
     for (let work = next(); work !== undefined; work = next()) await work();
     this.#isWriting = false;

@@ -70,8 +70,8 @@ export interface Store {
    */
   commit(steps: readonly SqlStep[]): Promise<readonly Iterable<RowOutcome>[]>;
   /**
-   * Closes the store. Calls of {@link transaction} that were made before run first. Later transactions, and
-   * all waiting reads, fail with `store-closed`. Calls of {@link commit} that still wait may fail so too.
+   * Closes the store. Transactions of calls that were made before run first. Later ones, and all waiting
+   * reads, fail with `store-closed`.
    */
   close(): Promise<void>;
 }

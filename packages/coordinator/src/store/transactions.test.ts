@@ -172,6 +172,20 @@ describe.each(OPENERS)('transactions %s', (_, open) => {
     },
   );
 
+  test('closing waits for everything that was asked for before', async () => {
+    const step = (name: string) => ({
+      sql: 'INSERT INTO workspaces (name, created_at) VALUES (?, 1)',
+      rows: [[name]],
+    });
+    const committing = ['a', 'b', 'c'].map((name) => errorCodeOf(store.commit([step(name)])));
+    const writing = errorCodeOf(store.transaction(insertWorkspace('d')));
+    await store.close();
+    expect(await Promise.all([...committing, writing])).toEqual(['none', 'none', 'none', 'none']);
+    expect(await errorCodeOf(store.commit([step('e')]))).toBe('store-closed');
+    store = await open();
+    expect((await names()).toSorted()).toEqual(['a', 'b', 'c', 'd']);
+  });
+
   test('foreign keys are enforced', async () => {
     const orphan = store.transaction(({ db }) =>
       db
