@@ -64,10 +64,10 @@ export function clientSettings({ url }: Pick<Dialled, 'url'>): pg.ClientConfig {
  * client and the server; `postgresErrorOf` makes StoreErrors of them.
  */
 export class Connection {
-  readonly #client: pg.ClientBase;
+  readonly #client: pg.Client;
   readonly #statements = new PreparedStatements();
 
-  constructor(client: pg.ClientBase) {
+  constructor(client: pg.Client) {
     this.#client = client;
   }
 
@@ -106,7 +106,8 @@ export class Connection {
     keepRows: boolean,
   ) {
     const exchange = new Exchange(this.#statements, steps, keepRows);
-    const timer = setTimeout(() => exchange.giveUp(), ANSWER_LIMIT_MS);
+    // All exchanges of the client then fail, also those that it has not sent yet.
+    const timer = setTimeout(() => this.#client.connection.stream.destroy(), ANSWER_LIMIT_MS);
     try {
       this.#client.query(exchange);
       return await exchange.answers;

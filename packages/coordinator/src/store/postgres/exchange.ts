@@ -86,7 +86,6 @@ export class Exchange implements pg.Submittable {
   #at = 0;
   /** The `id` in the row that the running statement answered; 0: it answered none so far. */
   #id = 0;
-  #connection: pg.Connection | null = null;
 
   constructor(statements: PreparedStatements, steps: readonly Step[], keepRows: boolean) {
     this.#statements = statements;
@@ -98,7 +97,6 @@ export class Exchange implements pg.Submittable {
   }
 
   submit(connection: pg.Connection): void {
-    this.#connection = connection;
     connection.stream.cork();
     try {
       // These messages come first, because the server skips messages that follow an error.
@@ -108,11 +106,6 @@ export class Exchange implements pg.Submittable {
     } finally {
       connection.stream.uncork();
     }
-  }
-
-  /** Destroys the connection. Call this when the server does not answer. */
-  giveUp(): void {
-    this.#connection?.stream.destroy();
   }
 
   handleRowDescription({ fields }: { fields: readonly Field[] }): void {

@@ -31,7 +31,7 @@ export class PostgresReader implements StoreReader {
   readonly #url: Dialled['url'];
   readonly #size: number;
   readonly #log: Logger;
-  readonly #connections = new WeakMap<pg.ClientBase, Connection>();
+  readonly #connections = new WeakMap<pg.Client, Connection>();
   /** Reads that wait for a free connection, the oldest first. */
   #waiting: WaitingRead[] = [];
   #places: Places;
@@ -136,7 +136,7 @@ export class PostgresReader implements StoreReader {
     }
   }
 
-  #connectionOf(client: pg.ClientBase): Connection {
+  #connectionOf(client: pg.Client): Connection {
     const known = this.#connections.get(client);
     if (known !== undefined) return known;
     const connection = new Connection(client);
@@ -152,7 +152,7 @@ export class PostgresReader implements StoreReader {
       ...clientSettings({ url: this.#url }),
       max: this.#size,
       // A connection for which this fails does not enter the pool.
-      onConnect: (client) => this.#connectionOf(client).setUp('read'),
+      onConnect: (client) => this.#connectionOf(client as pg.Client).setUp('read'),
     });
     // The pool emits `error` when an idle connection ends.
     pool.on('error', (error) =>

@@ -4,8 +4,10 @@ import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { Secret } from '@svc/shared/secret.ts';
 import { Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { silentLog } from '../../../../../test/support/configured-store.ts';
+import { startHeldLink } from '../../../../../test/support/held-link.ts';
 import { type PostgresServer, startPostgres } from '../../../../../test/support/postgres-server.ts';
 import { runIn } from '../../../../../test/support/postgres-store.ts';
 import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../../test/support/transactions.ts';
@@ -18,6 +20,7 @@ import type { Database } from '../schema.ts';
 import { MAX_WAITING_READS } from '../serial-store.ts';
 import { LEASE_MS } from '../shard-lease.ts';
 import type { SqlStep, Store, Transaction } from '../store.ts';
+import { Connection } from './connection.ts';
 import { openPostgres } from './open-postgres.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 import { PostgresWriter } from './postgres-writer.ts';
@@ -325,12 +328,19 @@ test('whenever the server is killed, a transaction is stored as a whole or not a
 
 /**
  * A proxy in front of the server. After `cut`, the connection of the next commit ends, before or after the server
- * gets the commit. `cutAll` ends all connections.
+ * gets the commit. `cutAll` ends all connections. After `ignoreGoodbyes`, no connection ends that a client wants to
+ * end.
  */
-async function startProxy(): Promise<{ url: Secret; cut(when: 'before' | 'after'): void; cutAll(): void }> {
+async function startProxy(): Promise<{
+  url: Secret;
+  cut(when: 'before' | 'after'): void;
+  cutAll(): void;
+  ignoreGoodbyes(): void;
+}> {
   const sockets = new Set<Socket>();
   let mode: 'before' | 'after' | null = null;
-  const proxy = createServer((client) => {
+  let hearsGoodbyes = true;
+  const proxy = createServer({ allowHalfOpen: true }, (client) => {
     const upstream = connect(server.port, '127.0.0.1');
     let isCutting = false;
     const end = () => {
@@ -342,7 +352,10 @@ async function startProxy(): Promise<{ url: Secret; cut(when: 'before' | 'after'
       socket.on('error', () => {});
       socket.on('close', end);
     }
+    client.on('end', () => hearsGoodbyes && end());
     client.on('data', (chunk) => {
+      // The message Terminate.
+      if (!hearsGoodbyes && chunk[0] === 0x58) return;
       const isCommit = mode !== null && chunk.includes('INTO last_commits');
       if (!isCommit) return void upstream.write(chunk);
       const when = mode;
@@ -369,6 +382,9 @@ async function startProxy(): Promise<{ url: Secret; cut(when: 'before' | 'after'
     },
     cutAll() {
       for (const socket of sockets) socket.destroy();
+    },
+    ignoreGoodbyes() {
+      hearsGoodbyes = false;
     },
   };
 }
@@ -413,4 +429,25 @@ test('a connection that breaks during a read fails that read, and nothing else',
   proxy.cutAll();
   expect(await reading).toBe('store-reader-lost');
   expect(await untilItSucceeds(names)).toEqual([]);
+});
+
+test('an exchange ends after its time limit, even if it was not sent yet', async () => {
+  const link = await startHeldLink(server.port);
+  onTestFinished(() => link.close());
+  link.hold();
+  const client = new pg.Client(`postgres://svc@127.0.0.1:${link.port}/${database}`);
+  const connecting = client.connect();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const answer = new Connection(client).run('SELECT 1', []);
+  vi.advanceTimersByTime(60_000);
+  for (const end of [connecting, answer]) await expect(end).rejects.toThrow('terminated unexpectedly');
+});
+
+test('a server that svc does not use is left without waiting for its goodbye', async () => {
+  await store.close();
+  const proxy = await startProxy();
+  await server.run(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
+  proxy.ignoreGoodbyes();
+  await expect(opened(proxy.url)).rejects.toMatchObject(isLost);
 });

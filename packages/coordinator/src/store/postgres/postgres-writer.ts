@@ -169,7 +169,7 @@ export class PostgresWriter implements StoreWriter {
     this.#client = null;
     this.#connection = null;
     this.#parts.log.warn({ reason: messageOf(error) }, 'lost the connection that writes the database');
-    client?.end().catch(() => {}); // An error is ignored, because the connection is no longer used.
+    if (client !== null) leave(client);
     this.#parts.onLost();
   }
 
@@ -197,7 +197,7 @@ export class PostgresWriter implements StoreWriter {
       await this.#takeLock(connection);
       if (this.#stopping.signal.aborted) throw closedError();
     } catch (error) {
-      await client.end();
+      leave(client);
       throw postgresErrorOf(error, 'writes');
     }
     this.#client = client;
@@ -256,6 +256,11 @@ export class PostgresWriter implements StoreWriter {
       }
     }
   }
+}
+
+/** Ends a connection that is no longer used, without waiting for the server, which may be out of reach. */
+function leave(client: pg.Client): void {
+  client.end().catch(() => {}); // No one needs the outcome.
 }
 
 /** Whether the connection ended before the server answered, so that it is not known what the server has done. */
