@@ -40,7 +40,8 @@ const STORE_CODES = {
   'store-readonly': 'The database is read-only for svc.',
   'store-corrupt': 'The database file is damaged.',
   'store-constraint': 'A row breaks a rule of its table.',
-  'store-overloaded': 'Too many reads or transactions are waiting already. svc tries again.',
+  'store-overloaded':
+    'Too many reads or transactions are waiting already, or PostgreSQL took too long for one or lacks resources. svc tries again.',
   'store-reader-lost':
     'The reading thread, or the connection to PostgreSQL, has ended. The next read starts another. svc tries again.',
   'store-writer-lost':

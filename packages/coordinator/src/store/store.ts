@@ -27,7 +27,7 @@ export interface Store {
    * Reads on connections of its own (in SQLite: on a worker thread), and sees committed data only. The caller
    * cannot interrupt a query, so each query must be bounded (a page, a window of time).
    *
-   * @throws StoreError `store-overloaded` when too many reads wait
+   * @throws StoreError `store-overloaded` when too many reads wait, or PostgreSQL takes too long for one
    */
   readonly read: Kysely<Database>;
   /**

@@ -16,11 +16,12 @@ const CODE_OF: ReadonlyMap<string, StoreErrorCode> = new Map([
   ['22', 'store-constraint'],
   ['23', 'store-constraint'],
   ['25006', 'store-readonly'],
-  // Conflicts between transactions, waits that took too long, and too few resources.
+  // Conflicts between transactions, and waits for locks that took too long.
   ['40', 'store-busy'],
   ['55P03', 'store-busy'],
-  ['57014', 'store-busy'],
-  ['53', 'store-busy'],
+  // A statement that took too long or that a person cancelled, and too few resources.
+  ['57014', 'store-overloaded'],
+  ['53', 'store-overloaded'],
   ['53100', 'store-full'],
   ['58', 'store-io'],
   ['XX001', 'store-corrupt'],

@@ -66,7 +66,7 @@ test('a connection whose settings could not be set is not used again', async (co
   await define("RAISE query_canceled USING MESSAGE = 'canceled by a person';");
   await runIn(url, 'ALTER DATABASE refusing SET search_path = public, pg_catalog');
   const reader = readerIn(context, 1, url);
-  expect(await read(reader)).toBe('store-busy');
+  expect(await read(reader)).toBe('store-overloaded');
   await define('RETURN pg_catalog.set_config($1, $2, $3);');
   expect(await read(reader)).toBe('none');
 });

@@ -262,6 +262,26 @@ test('another program that holds a lock for too long is a retryable error', asyn
   expect(await names()).toEqual(['b']);
 });
 
+test('a statement that takes too long fails its transaction, and the connection goes on', async () => {
+  const pid = () => store.transaction((tx) => tx.query('SELECT pg_backend_pid() AS pid'));
+  const before = await pid();
+  await store.commit([{ sql: "SELECT set_config('statement_timeout', '50', false)", rows: [[]] }]);
+  const slow = 'SELECT pg_sleep(60)';
+  const slowly = async (tx: Transaction) => {
+    await insertWorkspace('a')(tx);
+    await tx.query(slow);
+  };
+  const isTooMuch = {
+    code: 'store-overloaded',
+    retryable: true,
+    message: expect.not.stringContaining('lock'),
+  };
+  await expect(store.transaction(slowly)).rejects.toMatchObject(isTooMuch);
+  await expect(store.commit([insert('a'), { sql: slow, rows: [[]] }])).rejects.toMatchObject(isTooMuch);
+  await store.commit([insert('b')]);
+  expect([await names(), await pid()]).toEqual([['b'], before]);
+});
+
 test('when the server stops, running statements fail; when it is back, reads and writes go on', async () => {
   await store.commit([insert('before')]);
   expect(await names()).toEqual(['before']);
