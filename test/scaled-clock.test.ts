@@ -12,7 +12,7 @@ test('no time passes while the process is held', () => {
   const clock = new ScaledClock(SCALE);
   const before = clock.monotonic();
   hold(500);
-  expect(clock.monotonic() - before).toBeLessThanOrEqual(SCALE * 50);
+  expect(clock.monotonic() - before).toBeLessThanOrEqual(SCALE * 15);
 });
 
 test('a timer is never early, also when the process was held meanwhile', async () => {
@@ -32,7 +32,7 @@ test('at another speed, timers that wait are as fast', async () => {
   expect(atEnd - before).toBeGreaterThanOrEqual(2_000);
   clock.runAt(1e-6);
   hold(20);
-  expect(clock.monotonic() - atEnd).toBeLessThan(SCALE * 50);
+  expect(clock.monotonic() - atEnd).toBeLessThan(SCALE * 25);
 });
 
 test('a timer that repeats does so until it is cancelled', async () => {
