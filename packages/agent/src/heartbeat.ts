@@ -36,13 +36,20 @@ export type HeartbeatsParts = {
 
 /** Wait before another heartbeat is sent because NATS did not store the last one, ms. */
 const REPEAT_MS = 250;
+/**
+ * Time without a stored heartbeat after which the log says so, ms. The servers of a cluster choose a stream's
+ * leader within 14 s, and a coordinator may start later than its agents.
+ */
+const WARN_AFTER_MS = 60_000;
 
 /**
  * Sends the heartbeats of this agent: every 2 s, and at once after a reconnect.
  * NATS keeps the newest heartbeat of each start of an agent for ten seconds.
  *
  * A coordinator creates the stream of heartbeats. While the stream does not exist, NATS answers
- * each heartbeat with "no responders", and another heartbeat follows after {@link REPEAT_MS}.
+ * each heartbeat with "no responders", and another heartbeat follows after {@link REPEAT_MS}. If this
+ * lasts, probably no coordinator has the agent's region, and the agent warns. The stream stays while the
+ * coordinator is away, so its absence alone causes no warning.
  */
 export class Heartbeats {
   readonly #parts: HeartbeatsParts;
@@ -51,6 +58,11 @@ export class Heartbeats {
   #stopListening: () => void = () => {};
   #cancelRepeat: () => void = () => {};
   #inbox = '';
+  /** When NATS last said that it stored no heartbeat, monotonic ms. */
+  #unstoredAt = Number.NEGATIVE_INFINITY;
+  /** When NATS first said so since it last stored a heartbeat or was away, monotonic ms. */
+  #unstoredSince = 0;
+  #hasWarned = false;
 
   constructor(parts: HeartbeatsParts) {
     this.#parts = parts;
@@ -62,6 +74,7 @@ export class Heartbeats {
     this.#inbox = bus.inbox();
     const answers = bus.subscribe(this.#inbox, ({ isNoResponders }) => {
       if (!isNoResponders) return;
+      this.#noteUnstored();
       this.#cancelRepeat();
       this.#cancelRepeat = clock.after(REPEAT_MS, () => this.beat());
     });
@@ -80,6 +93,20 @@ export class Heartbeats {
     this.#stopTimer();
     this.#stopListening();
     this.#cancelRepeat();
+  }
+
+  #noteUnstored(): void {
+    const { clock, log, region } = this.#parts;
+    const now = clock.monotonic();
+    // A heartbeat that was sent in an interval without this answer was stored.
+    if (now - this.#unstoredAt > HEARTBEAT_INTERVAL_MS) {
+      this.#unstoredSince = now;
+      this.#hasWarned = false;
+    }
+    this.#unstoredAt = now;
+    if (this.#hasWarned || now - this.#unstoredSince < WARN_AFTER_MS) return;
+    this.#hasWarned = true;
+    log.warn({ region }, UNSTORED);
   }
 
   /** Sends one heartbeat now, unless the connection is down. */
@@ -115,3 +142,6 @@ export class Heartbeats {
     }
   }
 }
+
+const UNSTORED =
+  'NATS stores no heartbeats of this region, so it gets no checks: start the coordinator; if it runs, correct SVC_REGION, or name the region in SVC_EXTRA_REGIONS of the coordinator';
