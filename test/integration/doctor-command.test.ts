@@ -59,6 +59,7 @@ test('finds an agent of a running service healthy, and disturbs nothing', async 
     declared: {},
   });
   await service.until(() => service.agent('hosta-ams').metrics.batchesSent >= 0);
+  const before = service.warnings.length;
   const agent = { ...AGENT, SVC_NATS_URL: service.nats.url, SVC_NATS_NKEY: accounts.seedOf('hosta-ams') };
   const { code, of, failed } = await doctor('agent', agent);
   expect({ code, failed }).toEqual({ code: 0, failed: [] });
@@ -67,16 +68,28 @@ test('finds an agent of a running service healthy, and disturbs nothing', async 
     expect.arrayContaining([
       expect.stringMatching(/^connected to nats:\/\/127\.0\.0\.1:\d+, version 2\./),
       'the key may report results of hosta-ams, and their stream answers',
-      'the key may send heartbeats',
+      'the key may send heartbeats, and NATS stores those of hosta-ams',
       'the key is refused what is not of hosta-ams',
     ]),
   );
-  expect(service.warnings).toEqual([]);
+  expect(service.warnings.slice(before)).toEqual([]);
   expect(await service.query('SELECT * FROM results')).toEqual([]);
   expect(resultsStream('hosta-ams')).toBe('SVC_RESULTS_hosta-ams');
 
   const asCoordinator = { SVC_NATS_URL: service.nats.url, SVC_NATS_NKEY: accounts.seedOf('coordinator') };
   expect((await doctor('coordinator', asCoordinator)).failed).toEqual([]);
+});
+
+test('warns about a region that no coordinator has', async () => {
+  const { url } = await server('');
+  const { code, of } = await doctor('agent', { ...AGENT, SVC_REGION: 'office-berln', SVC_NATS_URL: url });
+  expect(code).toBe(0);
+  expect(of('nats')).toContainEqual({
+    check: 'nats',
+    level: 'warning',
+    what: 'NATS stores no heartbeats of office-berln',
+    todo: 'start the coordinator; if it runs, correct SVC_REGION, or name the region in SVC_EXTRA_REGIONS of the coordinator',
+  });
 });
 
 test('distinguishes foreign keys, too many rights, and a missing server', async () => {

@@ -2,6 +2,7 @@ import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import {
   type ConnectionOptions,
   connect,
+  createInbox,
   ErrorCode,
   Events,
   headers,
@@ -10,6 +11,7 @@ import {
   RequestStrategy,
 } from 'nats';
 import { SvcError } from '../errors.ts';
+import { isNoResponders } from './headers.ts';
 import { type BusParts, connectionOptionsOf, explainedFailure } from './nats-bus.ts';
 
 /** Maximum time for one answer of the server, ms. */
@@ -38,11 +40,13 @@ export type StreamAnswer = 'reached' | 'refused' | 'unanswered';
  */
 export class NatsTrial {
   readonly #connection: NatsConnection;
+  readonly #inboxPrefix: string | undefined;
   /** Subjects that the server refused, as `publish svc.jobs.hosta-fra`. */
   readonly #refused = new Set<string>();
 
-  private constructor(connection: NatsConnection) {
+  private constructor(connection: NatsConnection, inboxPrefix: string | undefined) {
     this.#connection = connection;
+    this.#inboxPrefix = inboxPrefix;
     void this.#watch();
   }
 
@@ -64,7 +68,7 @@ export class NatsTrial {
       ...(parts.trustsAnyServer === true ? { tls: ANY_SERVER } : {}),
     };
     try {
-      return new NatsTrial(await connect(options));
+      return new NatsTrial(await connect(options), parts.inboxPrefix);
     } catch (error) {
       const isRefused = error instanceof NatsError && error.code === ErrorCode.AuthorizationViolation;
       throw new SvcError(isRefused ? 'nats-refused' : 'nats-unreachable', explainedFailure(error), {
@@ -102,6 +106,26 @@ export class NatsTrial {
     this.#connection.publish(subject, payload);
     await this.#answered();
     return !this.#refused.has(`publish ${subject}`);
+  }
+
+  /**
+   * Sends `payload`, and returns whether a stream or a subscriber gets messages of the subject. The server
+   * answers at once if there is none.
+   *
+   * @throws SvcError `nats-unreachable` when the server does not answer
+   */
+  async hasReceiver(subject: string, payload: string): Promise<boolean> {
+    let isReceived = true;
+    const reply = createInbox(this.#inboxPrefix);
+    const answers = this.#connection.subscribe(reply, {
+      callback: (_error, message) => {
+        if (isNoResponders(message)) isReceived = false;
+      },
+    });
+    this.#connection.publish(subject, payload, { reply });
+    await this.#answered();
+    answers.unsubscribe();
+    return isReceived;
   }
 
   /**

@@ -101,10 +101,7 @@ async function ofAgent(trial: NatsTrial, region: Region): Promise<Finding[]> {
     (await trial.maySubscribe(jobsSubject(region), AGENT_QUEUE))
       ? ok(`the key may take jobs of ${region}`)
       : failed(`the key may not take jobs of ${region}`, OTHER_REGION),
-    // The message is too long for a heartbeat, so the stream does not store it.
-    (await trial.mayPublish(heartbeatSubject(region, 'svc-doctor'), ' '.repeat(MAX_HEARTBEAT_BYTES + 1)))
-      ? ok('the key may send heartbeats')
-      : failed(`the key may not send heartbeats of ${region}`, OTHER_REGION),
+    await maySendHeartbeats(trial, region),
     await isBound(trial, region, other),
   ];
 }
@@ -126,6 +123,20 @@ async function mayReport(trial: NatsTrial, region: Region): Promise<Finding> {
         'the coordinator makes it when it sees the first agent of the region: start both. If they run, look at "svc status" and at the disk and the log of the NATS server',
       );
   }
+}
+
+async function maySendHeartbeats(trial: NatsTrial, region: Region): Promise<Finding> {
+  const subject = heartbeatSubject(region, 'svc-doctor');
+  // The message is too long for a heartbeat, so the stream does not store it.
+  const payload = ' '.repeat(MAX_HEARTBEAT_BYTES + 1);
+  if (!(await trial.mayPublish(subject, payload)))
+    return failed(`the key may not send heartbeats of ${region}`, OTHER_REGION);
+  return (await trial.hasReceiver(subject, payload))
+    ? ok(`the key may send heartbeats, and NATS stores those of ${region}`)
+    : warning(
+        `NATS stores no heartbeats of ${region}`,
+        'start the coordinator; if it runs, correct SVC_REGION, or name the region in SVC_EXTRA_REGIONS of the coordinator',
+      );
 }
 
 /** Checks that an agent's key can neither listen to another region's jobs and results nor manage streams. */
