@@ -5,7 +5,7 @@
 import type { SummaryView } from '@svc/coordinator/api/routes/summary.ts';
 import type { OwnRegion } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';
-import type { LocalService } from '../support/local-service.ts';
+import type { LocalService, Warning } from '../support/local-service.ts';
 import { openedIn, serviceIn, targetIn } from '../support/opened.ts';
 
 const OFFICE: OwnRegion = { id: 'office-berlin', name: 'Berlin office' };
@@ -31,6 +31,8 @@ const regionsWithResults = async (service: LocalService, id: number) =>
   (await service.get<SummaryView>(`/v1/monitors/${id}/summary?range=24h`)).regions.map(
     ({ region }) => region,
   );
+
+const isAboutOtherRegions = ({ msg }: Warning) => msg.includes('SVC_EXTRA_REGIONS');
 
 test('monitors are checked from own regions, whose results stay when the setting changes', async (context) => {
   const opened = openedIn(context);
@@ -80,8 +82,16 @@ test('monitors are checked from own regions, whose results stay when the setting
 
   // The setting now has another order and lacks a region. The numbers of the other regions stay.
   service.extraRegions = [{ id: 'a-later-one', name: null }, OFFICE];
+  const before = service.warnings.length;
   await service.startCoordinator();
   await service.decided(id, 2);
+  // The agent of the region that was taken away still runs. The coordinator and the agent itself say so.
+  const warnings = () => service.warnings.slice(before).filter(isAboutOtherRegions);
+  await service.until(() => warnings().length >= 2);
+  expect(warnings().map(({ msg, region }) => [msg, region])).toEqual([
+    [expect.stringContaining('a region that this coordinator does not have'), 'dc-2'],
+    [expect.stringContaining('correct SVC_REGION'), 'dc-2'],
+  ]);
   expect(await regionsWithResults(service, id)).toEqual(REGIONS);
   const outcomes = await service.query<{ region: string }>(
     "SELECT DISTINCT region FROM results WHERE outcome = 'passed' ORDER BY region",

@@ -50,6 +50,7 @@ export class HeldResources {
       close: () => bus.close(),
       onConnection: (listener) => both(hold(this.#listeners), bus.onConnection(listener)),
       expectPairs: (pairs) => bus.expectPairs(pairs),
+      removeOtherHeartbeats: (regions) => bus.removeOtherHeartbeats(regions),
       readHeartbeats: async (...parts) => {
         const reading = await bus.readHeartbeats(...parts);
         const release = hold(this.#subscriptions);

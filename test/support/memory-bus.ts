@@ -90,6 +90,11 @@ export class MemoryBus implements Bus {
     return { close, isGapless: async () => this.leader === leader };
   }
 
+  /** Removes nothing: this bus has no streams. */
+  async removeOtherHeartbeats(): Promise<Region[]> {
+    return [];
+  }
+
   /** Lets messages wait until {@link thaw}, like messages in a socket while the event loop stands still. */
   freeze(): void {
     this.#frozen = [];

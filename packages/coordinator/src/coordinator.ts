@@ -13,7 +13,7 @@ import {
 } from '@svc/shared/process/process-memory.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
-import { regionsWith } from '@svc/shared/regions.ts';
+import { type Region, regionsWith } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { OperatorValues } from './alerts/sender.ts';
@@ -47,6 +47,9 @@ import type { Store } from './store/store.ts';
 const FOLLOW_OTHERS_EVERY_MS = 500;
 /** Maximum time for the last export of the coordinator's own metrics during the stop, ms. */
 const LAST_EXPORT_MS = 2_000;
+
+const OTHER_REGION =
+  'agents run in a region that this coordinator does not have, and get no checks of it: stop them, or name the region in SVC_EXTRA_REGIONS';
 
 export type CoordinatorParts = {
   config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies' | 'shards' | 'extraRegions'> &
@@ -232,11 +235,26 @@ export class Coordinator {
     });
     this.#started.add('serving', () => serving.stop());
     const listening = await serving.start();
+    await this.#nameOtherRegions(regions);
     this.#exportOwnMetrics(serving);
     const memory = this.#parts.memory ?? processMemory;
     const cancelReturn = returnMemoryAfterStart({ memory, clock, log });
     this.#started.add('return of memory', cancelReturn);
     return listening;
+  }
+
+  /**
+   * Logs the regions with agents that this coordinator does not have, and lets their agents know. A region
+   * of one's own may have been taken out of the settings while its agents run.
+   */
+  async #nameOtherRegions(regions: readonly Region[]): Promise<void> {
+    const { bus, log } = this.#parts;
+    try {
+      for (const region of await bus.removeOtherHeartbeats(regions)) log.warn({ region }, OTHER_REGION);
+    } catch (error) {
+      // Only this warning and that of the agents are missing then. The next start tries again.
+      log.info({ error: messageOf(error) }, 'cannot look for agents of other regions');
+    }
   }
 
   /**

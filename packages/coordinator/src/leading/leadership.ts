@@ -484,6 +484,7 @@ function busWhile(maySend: () => boolean, bus: Bus): Bus {
     subscribe: (...subscription) => bus.subscribe(...subscription),
     expectPairs: (pairs) => bus.expectPairs(pairs),
     readHeartbeats: (...reading) => bus.readHeartbeats(...reading),
+    removeOtherHeartbeats: (regions) => bus.removeOtherHeartbeats(regions),
     flush: () => bus.flush(),
     inbox: () => bus.inbox(),
     onConnection: (listener) => bus.onConnection(listener),

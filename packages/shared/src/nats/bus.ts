@@ -44,6 +44,14 @@ export interface Bus {
     isAnew?: boolean,
   ): Promise<HeartbeatReading>;
   /**
+   * Removes the streams of heartbeats of all regions but these. The agents of the others learn by it
+   * that no coordinator reads their heartbeats. A coordinator that does read them creates the stream again.
+   *
+   * @returns the other regions with agents that were alive within the last 10 s
+   * @throws BusDisconnected, or the error that the server answered
+   */
+  removeOtherHeartbeats(regions: readonly Region[]): Promise<Region[]>;
+  /**
    * Sends a ping, and resolves at the server's answer. All messages that the server sent
    * before its answer have been handled by then. Rejects when the connection is lost.
    */

@@ -123,6 +123,22 @@ test('a kept heartbeat is not acknowledged; without a stream the sender gets an 
   expect(answers.messages).toEqual([true]);
 });
 
+test('streams of other regions are removed, which ends their readings; those with living agents are named', async () => {
+  const [a, b] = [await read(A), await read(B)];
+  await read('office-berlin');
+  beat(A, 'one', '1');
+  beat(B, 'one', '1');
+  await Promise.all([a.seen.count(1), b.seen.count(1)]);
+  expect(await bus.removeOtherHeartbeats([A])).toEqual([B]);
+  await b.ended.count(1);
+  expect(a.ended.messages).toEqual([]);
+  beat(A, 'one', '2');
+  expect((await a.seen.count(2)).at(-1)).toEqual(['one', '2']);
+  const again = await read(B);
+  beat(B, 'one', '2');
+  expect(await again.seen.count(1)).toEqual([['one', '2']]);
+});
+
 test('a stream with another configuration is made again', async () => {
   const manager = await jetStreamOf(bus.connection);
   await manager.streams.add({ name: heartbeatsStream(A), subjects: [heartbeatSubject(A, '*')] });

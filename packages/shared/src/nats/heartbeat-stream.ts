@@ -89,6 +89,30 @@ export async function readHeartbeats(
   };
 }
 
+/** Removes the streams of other regions, as `Bus.removeOtherHeartbeats` says. */
+export async function removeOtherHeartbeats(
+  bus: Pick<ReadableBus, 'connection' | 'unlessLost'>,
+  regions: readonly Region[],
+): Promise<Region[]> {
+  const { streams } = await jetStreamManager(bus.connection);
+  const prefix = heartbeatsStream('');
+  const others = await bus.unlessLost(async () => {
+    const found: Region[] = [];
+    for await (const name of streams.names()) {
+      const region = name.slice(prefix.length);
+      if (name.startsWith(prefix) && !regions.includes(region)) found.push(region);
+    }
+    return found;
+  });
+  const withAgents: Region[] = [];
+  for (const region of others) {
+    const { state } = await bus.unlessLost(() => streams.info(heartbeatsStream(region)));
+    if (state.messages > 0) withAgents.push(region);
+    await bus.unlessLost(() => streams.delete(heartbeatsStream(region)));
+  }
+  return withAgents;
+}
+
 /**
  * Whether the stream has a leader that has heard most of the stream's servers lately. A leader
  * that is cut off from them stores nothing, and still reports itself as the leader for 20 s.

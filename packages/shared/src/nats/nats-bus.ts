@@ -29,7 +29,7 @@ import type {
   SubscribeOptions,
 } from './bus.ts';
 import { headerBytes, isNoResponders } from './headers.ts';
-import { readHeartbeats } from './heartbeat-stream.ts';
+import { readHeartbeats, removeOtherHeartbeats } from './heartbeat-stream.ts';
 import { ReadAhead } from './read-ahead.ts';
 import { type NatsServers, parseNatsServers, shownServers } from './servers.ts';
 
@@ -263,6 +263,10 @@ export class NatsBus implements Bus {
     isAnew?: boolean,
   ): Promise<HeartbeatReading> {
     return readHeartbeats(this, region, handler, onEnd, isAnew);
+  }
+
+  removeOtherHeartbeats(regions: readonly Region[]): Promise<Region[]> {
+    return removeOtherHeartbeats(this, regions);
   }
 
   async #drain(subscription: Subscription): Promise<void> {

@@ -37,7 +37,8 @@ ${
   others.length === 0
     ? NO_HTML
     : html`<section class="stack"><h2>Without agents</h2>
-<p class="soft">Agents have never run in these regions: <code>svc region add REGION</code> makes the key and the settings for one.</p>
+<p class="soft">Agents have never run in these regions: <code>svc region add REGION</code> makes the key and the settings for one.
+If you started an agent and it is not on this page, its log and <code>svc doctor agent</code> say why.</p>
 <ul class="places plain-list">${others.map((region) => html`<li>${neverUsed(region, now)}</li>`)}</ul></section>`
 }
 </div>`,
