@@ -234,7 +234,7 @@ const RECORDING: Row = {
   panels: [
     chart(
       'Backlog',
-      'How long results wait to be recorded, and to be rolled up (an hour and some minutes are normal).',
+      'How long results wait to be recorded, and complete hours of them to be rolled up.',
       's',
       query('max(svc_backlog_age_seconds)', 'to be recorded'),
       query('max(svc_rollups_behind_seconds)', 'to be rolled up'),

@@ -3,7 +3,7 @@ import type { Readable } from '../store/queries.ts';
 import { dayOf, hourOf } from '../verdict/summary-range.ts';
 
 /** Wait from the end of an hour to its roll-up, ms. Most late results arrive within this time. */
-const SETTLE_MS = 5 * 60_000;
+export const SETTLE_MS = 5 * 60_000;
 
 /** Start of the first hour that must not be rolled up yet, epoch ms. */
 export function closedUntil(now: number): number {

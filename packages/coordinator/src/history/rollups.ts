@@ -5,7 +5,7 @@ import { expectResultsFrom, type Progress, writeProgress } from '../store/histor
 import { removedMonitor, removeSomeRollups } from '../store/history/rollups.ts';
 import type { Store } from '../store/store.ts';
 import { dayOf, HOUR_MS } from '../verdict/summary-range.ts';
-import { closedUntil, readProgress } from './progress.ts';
+import { closedUntil, readProgress, SETTLE_MS } from './progress.ts';
 import { firstWidth, repairHours, rollUpDay, rollUpHour } from './rollup-steps.ts';
 
 /**
@@ -94,12 +94,9 @@ export class Rollups {
     return this.#claimedUntil;
   }
 
-  /**
-   * Time since the start of the oldest hour that is not rolled up, ms.
-   * Up to an hour and a few minutes are normal.
-   */
+  /** Time for which the oldest complete hour has waited to be rolled up, ms. 0: none waits. */
   get behindMs(): number {
-    return Math.max(0, this.#parts.slotNow() - this.#progress.hour);
+    return Math.max(0, this.#parts.slotNow() - SETTLE_MS - (this.#progress.hour + HOUR_MS));
   }
 
   start(): void {

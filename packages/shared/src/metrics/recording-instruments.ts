@@ -134,7 +134,7 @@ export const RECORDING_GAUGES = {
   ),
   rollupsBehind: gauge(
     'svc_rollups_behind_seconds',
-    'Age of the oldest result that is not rolled up. An hour and some minutes are normal.',
+    'How long the oldest complete hour of results has waited to be rolled up. 0: none waits.',
     { unit: 'seconds', advice: 'Above two hours: summaries are out of date. The log has the reason.' },
   ),
 };

@@ -67,7 +67,8 @@ const serviceStateView = z.object({
         .int()
         .meta({ description: 'Pairs of monitor and channel with alerts that wait to be delivered.' }),
       rollups_behind_seconds: seconds.meta({
-        description: 'Age of the oldest result that is not rolled up. An hour and some minutes are normal.',
+        description:
+          'How long the oldest complete hour of results has waited to be rolled up. 0: none waits.',
       }),
     })
     .nullable(),
@@ -235,7 +236,7 @@ const systemView = serviceStateView
           events: 0,
           results_age_seconds: 0.2,
           deliveries: 0,
-          rollups_behind_seconds: 3_900,
+          rollups_behind_seconds: 0,
         },
         streams: [{ region: 'hosta-fra', bytes: 81_920, max_bytes: 715_827_882 }],
         errors: [

@@ -72,7 +72,7 @@ ${checked === null ? NO_HTML : html`<dt>Monitors</dt><dd>${figures.format(checke
 <dt>Jobs under way</dt><dd>${figures.format(queues.jobs_in_flight)}</dd>
 <dt>Waiting to be recorded</dt><dd>${figures.format(queues.events)}, the oldest for ${seconds(queues.results_age_seconds)}</dd>
 <dt>Alerts to deliver</dt><dd>${figures.format(queues.deliveries)}</dd>
-<dt>Summaries are behind by</dt><dd>${seconds(queues.rollups_behind_seconds)} <span class="soft">(an hour and some minutes are normal)</span></dd>
+<dt>Summaries are behind by</dt><dd>${seconds(queues.rollups_behind_seconds)}</dd>
 </dl></section>`;
 }
 
