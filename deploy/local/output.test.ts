@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { paintFor, render } from './output.ts';
+import { isCausedByStop, paintFor, render, stillStarting } from './output.ts';
 
 const plain = paintFor({ isTTY: false }, {});
 const coloured = paintFor({ isTTY: true }, {});
@@ -18,7 +18,29 @@ test.each([
       detail: 'hosta-fra, hostb-par: connection refused',
       msg: 'status changed',
     }),
-    '12:34:56  ● API  active → error  (majority-failed: hosta-fra, hostb-par: connection refused)',
+    '12:34:56  ● API  up → down  (most regions failed: hosta-fra, hostb-par: connection refused)',
+  ],
+  [
+    'a recovery while a region still fails',
+    line({
+      event: 'transition',
+      monitor: { id: 1, name: 'API' },
+      from: 'error',
+      to: 'active',
+      reason: 'minority-failed',
+    }),
+    '12:34:56  ● API  down → up  (some regions failed, but too few for "down")',
+  ],
+  [
+    'a change that this version does not know',
+    line({
+      event: 'transition',
+      monitor: { id: 1, name: 'API' },
+      from: 'active',
+      to: 'asleep',
+      reason: 'at-night',
+    }),
+    '12:34:56  ● API  up → asleep  (at-night)',
   ],
   [
     'a warning with its facts',
@@ -51,6 +73,25 @@ test('uninteresting lines are not shown, unless everything is requested', () => 
   expect(render('coordinator', info, plain, false)).toBeNull();
   expect(render('coordinator', info, plain, true)).toBe('12:34:56  info  coordinator  listening');
   expect(render('coordinator', '  ', plain, true)).toBeNull();
+});
+
+test('the loss of agents that are being stopped is told from other lines', () => {
+  const lost = { level: 50, region: 'hosta-fra', monitors: 1 };
+  expect(isCausedByStop(line({ ...lost, event: 'region-without-agent', msg: 'has no agent' }))).toBe(true);
+  expect(isCausedByStop(line({ ...lost, msg: 'cannot save the presence of regions' }))).toBe(false);
+  expect(isCausedByStop('Error: cannot find module')).toBe(false);
+});
+
+test('a slow start shows what each missing part has said last', () => {
+  expect(
+    stillStarting([
+      { name: 'coordinator', lastLine: line({ msg: 'migrated the database', path: 'svc.db' }) },
+      { name: 'nats-server', lastLine: '[7] 2026/01/01 12:34:56.000001 [INF]   Restoring 3 streams' },
+      { name: 'agent hosta-fra', lastLine: null },
+    ]),
+  ).toBe(
+    'still starting: coordinator (last line: migrated the database), nats-server (last line: [7] 2026/01/01 12:34:56.000001 [INF]   Restoring 3 streams), agent hosta-fra (nothing logged yet)',
+  );
 });
 
 test('colour only on a terminal that wants it', () => {

@@ -1,3 +1,5 @@
+import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
+import type { TransitionReason } from '@svc/coordinator/verdict/transition.ts';
 import { forTerminal } from '@svc/shared/text/terminal.ts';
 import { z } from 'zod';
 
@@ -66,10 +68,62 @@ export function render(part: string, line: string, paint: Paint, showsAll: boole
   return `${clock}  ${mark} ${paint.grey(part)}  ${forTerminal(msg)}${forTerminal(detailOf(parsed.data))}`;
 }
 
-function renderTransition(change: z.infer<typeof transition>, paint: Paint): string {
-  const colour = { active: paint.green, degraded: paint.yellow, error: paint.red }[change.to] ?? paint.grey;
+/** The statuses in the words of the dashboard. */
+const STATUS_WORDS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    active: 'up',
+    degraded: 'degraded',
+    error: 'down',
+    unknown: 'no data',
+  } satisfies Record<MonitorStatus, string>),
+);
+
+const REASON_WORDS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'majority-failed': 'most regions failed',
+    'quorum-failed': 'as many regions failed as the quorum says',
+    'failures-apart': 'enough regions failed, but too few of them at one moment',
+    unconfirmed: 'too few checks in a row say another status',
+    'majority-degraded': 'most regions were degraded or failed',
+    'quorum-degraded': 'as many regions were degraded or failed as the quorum says',
+    'minority-failed': 'some regions failed, but too few for "down"',
+    'minority-degraded': 'some regions were degraded, but too few for "degraded"',
+    'all-passed': 'all regions passed',
+    'too-few-votes': 'fewer than half of the regions reported',
+    'votes-expired': 'fewer than half of the regions reported in time',
+    'no-electorate': 'no region had an agent within 24 hours, or none has been given a check',
+    'probe-changed': 'what is checked was changed',
+    deactivated: 'the monitor was deactivated',
+  } satisfies Record<TransitionReason, string>),
+);
+
+function renderTransition(
+  { monitor, from, to, ...change }: z.infer<typeof transition>,
+  paint: Paint,
+): string {
+  const colour = { active: paint.green, degraded: paint.yellow, error: paint.red }[to] ?? paint.grey;
+  const status = (name: string) => STATUS_WORDS.get(name) ?? forTerminal(name);
+  const reason = REASON_WORDS.get(change.reason) ?? forTerminal(change.reason);
   const detail = change.detail === undefined ? '' : `: ${forTerminal(change.detail)}`;
-  return `${colour('●')} ${paint.bold(forTerminal(change.monitor.name))}  ${change.from} → ${colour(change.to)}  ${paint.grey(`(${change.reason}${detail})`)}`;
+  return `${colour('●')} ${paint.bold(forTerminal(monitor.name))}  ${status(from)} → ${colour(status(to))}  ${paint.grey(`(${reason}${detail})`)}`;
+}
+
+/** Whether a line reports only that agents are gone, which a stop of all parts does on purpose. */
+export function isCausedByStop(line: string): boolean {
+  return logLine.safeParse(parseJson(line)).data?.event === 'region-without-agent';
+}
+
+/**
+ * What a slow start waits for: the parts that are not ready, each with the last line of its standard error.
+ * Null: the part has written none yet.
+ */
+export function stillStarting(missing: readonly { name: string; lastLine: string | null }[]): string {
+  const texts = missing.map(({ name, lastLine }) => {
+    if (lastLine === null) return `${name} (nothing logged yet)`;
+    const said = logLine.safeParse(parseJson(lastLine)).data?.msg ?? lastLine.trim();
+    return `${name} (last line: ${forTerminal(said)})`;
+  });
+  return `still starting: ${texts.join(', ')}`;
 }
 
 /** Indent of lines that belong to a line with a time. */

@@ -3,7 +3,7 @@ import { type DiskState, watchDisk } from './disk-watch.ts';
 import { environmentOf } from './environments.ts';
 import { guardProcess } from './guard.ts';
 import { AGENT_ENVIRONMENT, AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from './node-flags.ts';
-import { type Paint, render } from './output.ts';
+import { isCausedByStop, type Paint, render, stillStarting } from './output.ts';
 import { type End, Part, type PartCommand, type PartEvents } from './part.ts';
 
 export type PartsOptions = {
@@ -58,6 +58,8 @@ export class Parts {
   readonly #events: PartEvents;
   readonly #all: Part[] = [];
   readonly #servers = new Map<Part, Server>();
+  /** The last line of the standard error of each part. */
+  readonly #lastLines = new Map<Part, string>();
   readonly #unguard = new Map<Part, () => void>();
   #giveUp: () => void = () => {};
   #stopProgress: () => void = () => {};
@@ -75,6 +77,8 @@ export class Parts {
           this.#unguard.set(part, guardProcess(part.pid));
       },
       line: (part, line) => {
+        this.#lastLines.set(part, line);
+        if (this.isStopping && isCausedByStop(line)) return;
         const server = this.#servers.get(part);
         if (server !== undefined && !server.isError(line)) return;
         if (server === undefined) options.onLog?.(part, line);
@@ -139,7 +143,11 @@ export class Parts {
   async start(...parts: readonly Part[]): Promise<void> {
     const progress = setInterval(() => {
       const missing = parts.filter((part) => !part.isReady);
-      this.#options.print(`${this.#clock()}  still starting: ${missing.map((part) => part.name).join(', ')}`);
+      this.say(
+        stillStarting(
+          missing.map((part) => ({ name: part.name, lastLine: this.#lastLines.get(part) ?? null })),
+        ),
+      );
     }, STILL_STARTING_MS);
     this.#stopProgress = () => clearInterval(progress);
     await Promise.all(parts.map((part) => part.start()));

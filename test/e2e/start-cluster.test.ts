@@ -66,7 +66,7 @@ test('each part may be killed, both coordinators answer alike, and a start goes 
 
   const cluster = place.start();
   await cluster.line(RUNS);
-  await cluster.line('Shop  unknown → error');
+  await cluster.line('Shop  no data → down');
   await hook.received(1);
 
   const other = /http:\/\/\S+(?=, waits to lead)/.exec(await cluster.line('waits to lead'))?.[0] ?? '';
@@ -87,7 +87,7 @@ test('each part may be killed, both coordinators answer alike, and a start goes 
   await kill('nats-2.conf', 'nats-server 2');
   await kill(join('postgres', 'data'), 'postgresql');
   web.answerWith((response) => response.end('ok'));
-  await cluster.line('Shop  error → active');
+  await cluster.line('Shop  down → up');
   await hook.received(2);
   expect(await cluster.end('SIGINT')).toBe(0);
 

@@ -57,7 +57,9 @@ test('starts, goes on when a part dies, stops, and starts again without saying a
   const hook = await receiverIn(opened);
   const place = await placeIn(opened);
   const declaring = (...names: string[]) => ({
-    svc_http_monitor: Object.fromEntries(names.map((name) => [name, monitorOf(name, web.url)])),
+    svc_http_monitor: Object.fromEntries(
+      names.map((name) => [name, { ...monitorOf(name, web.url), regions: ['hosta-fra', 'hostb-par'] }]),
+    ),
     svc_notification: {
       hook: {
         provider_type: 'webhook',
@@ -70,7 +72,7 @@ test('starts, goes on when a part dies, stops, and starts again without saying a
   await place.declare(declaring('first'));
   const once = place.start(TWO_REGIONS);
   await once.line('svc runs.');
-  expect(await once.line('first  unknown → error')).toContain('503');
+  expect(await once.line('first  no data → down')).toContain('503');
   await hook.received(1);
 
   const [agent] = once.partsWith('packages/agent/src/main.ts');
@@ -84,7 +86,7 @@ test('starts, goes on when a part dies, stops, and starts again without saying a
 
   await place.declare(declaring('first', 'second'));
   const again = place.start(TWO_REGIONS);
-  await again.line('second  unknown → error');
+  await again.line('second  no data → down');
   const requests = await hook.received(2);
   expect(await again.end('SIGINT')).toBe(0);
   expect(requests.map(({ json }) => json)).toMatchObject([
@@ -93,6 +95,7 @@ test('starts, goes on when a part dies, stops, and starts again without saying a
   ]);
   expect(hook.requests).toHaveLength(2);
   expect(again.lines.join('\n')).not.toContain('first  ');
+  expect(again.lines.join('\n')).not.toContain('lost its last agent');
 });
 
 describe('one that is running', () => {
@@ -181,7 +184,7 @@ test('uses the NATS server that a file names, and does not show its password', a
   await started.line('svc runs.');
   expect(await started.line('  API ')).toContain(`(token: ${tokenFile})`);
   expect(await started.line('  NATS ')).toContain(`nats://127.0.0.1:${nats.port},nats://127.0.0.1:${port}`);
-  await started.line('Web  unknown → active');
+  await started.line('Web  no data → up');
   await nats.stop();
   await started.line('connection to NATS');
   expect(started.lines.join('\n')).not.toMatch(/hush|h@sh|sh@/);
@@ -208,14 +211,14 @@ test("an agent of a region of one's own joins, as the page of operations shows",
     svc_http_monitor: { office: inOwn('Office', office), second: inOwn('Second', region) },
   });
   const started = place.start({ SVC_EXTRA_REGIONS: extra, SVC_REGIONS: regions });
-  await started.line('Office  unknown → active');
+  await started.line('Office  no data → up');
   const own = new Program('packages/agent/src/main.ts', {
     SVC_NATS_URL_FILE: join(place.folder, 'data', url),
     SVC_REGION: region,
   });
   opened.push({ close: async () => void (await own.end('SIGKILL')) });
   await own.start();
-  await started.line('Second  unknown → active');
+  await started.line('Second  no data → up');
   expect(await own.end('SIGTERM')).toBe(0);
   expect(await started.end('SIGINT')).toBe(0);
 });

@@ -4,7 +4,7 @@ import { RecentErrors } from './recent-errors.ts';
 test('equal errors are one, with their number, first and last time', () => {
   const errors = new RecentErrors();
   errors.addError({ region: 'hosta-fra', tries: 1 }, 'cannot publish', 1_000);
-  errors.addError({ region: 'hosta-par' }, 'cannot publish', 2_000);
+  errors.addError({ event: 'refusal', region: 'hosta-par' }, 'cannot publish', 2_000);
   errors.addError({ region: 'hosta-fra', tries: 2 }, 'cannot publish', 3_000);
   expect(errors.list()).toEqual([
     { message: 'cannot publish', detail: 'region=hosta-fra', count: 2, firstAt: 1_000, lastAt: 3_000 },

@@ -56,6 +56,8 @@ function detailOf(members: unknown): string {
   if (typeof members !== 'object' || members === null) return '';
   return Object.entries(members)
     .flatMap(([name, value]) => {
+      // It names the kind of the line for programs, and the message says it to people.
+      if (name === 'event') return [];
       if (value instanceof Error) return `${name}=${messageOf(value)}`;
       // Numbers are left out. They differ from line to line, so each line would count as a new error.
       return typeof value === 'string' ? `${name}=${value}` : [];

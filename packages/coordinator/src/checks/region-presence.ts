@@ -257,7 +257,7 @@ export class AbsentRegions {
     const monitors = this.#declared.count(region);
     if (monitors === 0) return;
     this.#parts.counters.regionsLost += 1;
-    this.#parts.log.error({ region, monitors }, message);
+    this.#parts.log.error({ event: 'region-without-agent', region, monitors }, message);
   }
 }
 
