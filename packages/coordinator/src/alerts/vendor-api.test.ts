@@ -49,7 +49,7 @@ test('the meaning of a vendor takes precedence', () => {
   const gone = reply(200, { excerpt: 'no' });
   expect(judged(gone, (answer) => refused('permanent-message', answer))).toMatchObject({
     outcome: 'permanent-message',
-    error: 'the receiver answered 200: no',
+    error: 'the receiver answered 200 without confirming the message, so it may be another service: no',
   });
 });
 

@@ -137,6 +137,10 @@ export function passing(
   };
 }
 
+/** The text of a failure. If the status is a success, another answer was expected, and the text says so. */
 function errorOf({ statusCode, excerpt }: PostReply): string {
-  return `the receiver answered ${statusCode}${excerpt === '' ? '' : `: ${excerpt}`}`;
+  const unconfirmed = isSuccess(statusCode)
+    ? ' without confirming the message, so it may be another service'
+    : '';
+  return `the receiver answered ${statusCode}${unconfirmed}${excerpt === '' ? '' : `: ${excerpt}`}`;
 }

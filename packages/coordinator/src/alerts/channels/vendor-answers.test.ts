@@ -176,7 +176,16 @@ test.each<[kind: ChannelKind, what: string, status: number, body: unknown, expec
   ['push_a', 'a wrong path of the operator', 404, ntfy(40_401), { outcome: 'retry', reason: 'operator' }],
   ['push_a', 'a login before the default server', 401, '<html>', { outcome: 'retry', reason: 'operator' }],
   ['push_a', 'no space left', 507, ntfy(50_701), { outcome: 'retry' }],
-  ['push_a', 'a page of another service', 200, '<html>', { outcome: 'retry' }],
+  [
+    'push_a',
+    'an answer of another service',
+    200,
+    'ok',
+    {
+      outcome: 'retry',
+      error: 'the receiver answered 200 without confirming the message, so it may be another service: ok',
+    },
+  ],
 ])('%s: %s', async (kind, _, status, body, expected) => {
   const result = await resultOf(kind, status, body);
   expect(result).toMatchObject({ statusCode: status, ...expected });
