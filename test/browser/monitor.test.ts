@@ -165,7 +165,7 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
         .filter({ visible: true })
         .textContent(),
     ).toContain('Passed');
-    await page.getByText('It was 5 checks within 4 min.').waitFor();
+    await page.getByText('This was found 5 times within 4 min.').waitFor();
     await page.goto(`${api.url}${path}/deliveries`);
     await page.getByText('Alert: recovered, 1 attempt: answered 410: gone').click();
     await page.getByRole('cell', { name: 'The address is dead' }).filter({ visible: true }).waitFor();

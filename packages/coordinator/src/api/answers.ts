@@ -214,7 +214,8 @@ export const transitionView = z
         'Where `from` equals `to`: when the verdict had this reason last, epoch ms. Otherwise null.',
     }),
     slots: z.number().int().nullable().meta({
-      description: 'Where `from` equals `to`: the number of slots with this reason. Otherwise null.',
+      description:
+        'Where `from` equals `to`: the number of verdicts with this reason, one for each slot and one for each late report that changed a vote. Otherwise null.',
     }),
     votes: z.array(transitionVote),
   })

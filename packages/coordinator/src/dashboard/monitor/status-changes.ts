@@ -26,8 +26,8 @@ function stateOf({ from, to }: TransitionView): Html {
 /** Says how long a reason lasted that did not change the status; '' for any other change. */
 function lengthOf({ at, until, slots }: TransitionView): string {
   if (until === null || slots === null) return '';
-  if (slots === 1) return ' It was one check.';
-  return ` It was ${counted(slots, 'check')} within ${durationText(until - at)}.`;
+  if (slots === 1) return ' This was found once.';
+  return ` This was found ${slots} times within ${durationText(until - at)}.`;
 }
 
 function votesTable({ votes }: TransitionView): Html {
