@@ -252,6 +252,22 @@ test('without an init the first region begins with a server on loopback', async 
   expect(out).toContain(again.out);
 });
 
+test('beside the NATS server of npm start, which knows no keys, a message says what an agent there needs', async () => {
+  const data = file('data');
+  const add = () => svc(['region', 'add', 'hosta-ams', 'dc-2'], { SVC_DATA_DIR: data });
+  expect((await add()).err).not.toContain('npm start');
+  await writeFile(join(data, 'nats.url'), 'nats://svc:secret@127.0.0.1:4222\n');
+  const { code, out, err } = await add();
+  expect(code).toBe(0);
+  expect(out).toContain('SVC_REGION=dc-2');
+  const [first, second] = ['hosta-ams', 'dc-2'].map(
+    (region) => `"SVC_NATS_URL_FILE=${join(data, 'nats.url')} SVC_REGION=${region} npm run agent"`,
+  );
+  expect(err).toContain(
+    `svc: the NATS server that npm start runs does not have these keys, and an agent beside it needs none: start it with ${first}, ${second}\n`,
+  );
+});
+
 test('keys without a state, as a killed command leaves them, stay valid', async () => {
   const { out } = await region('add', 'hosta-ams');
   await rm(file('regions.json'));

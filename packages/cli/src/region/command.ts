@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { isFixedRegion, isOwnRegionId, isRegionId, REGIONS, type Region } from '@svc/shared/regions.ts';
@@ -112,7 +113,19 @@ async function add(args: readonly string[], surroundings: Surroundings): Promise
     for (const region of regions) await tellSettings(folder, region, given, surroundings);
     const [last = 'coordinator'] = regions.slice(-1);
     await reload(folder, { seed: await folder.seedOf(last), isAccepted: true }, surroundings);
+    noteOtherServer(regions, surroundings);
   });
+}
+
+/** Says that the server of `npm start` has other access, if the data folder has such a server. */
+function noteOtherServer(regions: readonly Region[], { environment, err }: Surroundings): void {
+  const { dataDir } = readEnvironment(SETTINGS, environment).values;
+  const urlFile = userPath(join(dataDir, 'nats.url'), environment);
+  if (!existsSync(urlFile)) return;
+  const agents = regions.map((region) => `"SVC_NATS_URL_FILE=${urlFile} SVC_REGION=${region} npm run agent"`);
+  err.write(
+    `svc: the NATS server that npm start runs does not have these keys, and an agent beside it needs none: start it with ${agents.join(', ')}\n`,
+  );
 }
 
 async function beginOnLoopback(folder: NatsFolder, surroundings: Surroundings): Promise<void> {
