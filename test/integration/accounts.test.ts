@@ -382,6 +382,26 @@ describe('an agent', () => {
       .toHaveLength(REGIONS.length);
   });
 
+  test('learns that no coordinator has its region', async () => {
+    const answers: number[] = [];
+    const inbox = `_INBOX_${OWN}.heartbeats`;
+    cheat.subscribe(inbox, { callback: (_error, message) => answers.push(message.headers?.code ?? 0) });
+    const beat = async () => {
+      cheat.publish(heartbeatSubject(OWN, 'one'), 'x', { reply: inbox });
+      await allHandled();
+      return answers.splice(0);
+    };
+    const reading = await coordinator.readHeartbeats(
+      OWN,
+      () => {},
+      () => {},
+    );
+    expect(await beat()).toEqual([]);
+    expect(await coordinator.removeOtherHeartbeats([OTHER])).toEqual([OWN]);
+    expect(await beat()).toEqual([503]);
+    await reading.close();
+  });
+
   test('can send messages of the maximum length, and no longer ones', async (context) => {
     const talkative = await connectAs(OWN);
     context.onTestFinished(() => talkative.close());
