@@ -9,6 +9,7 @@ import {
 import { createHttpPost, type HttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import { createSendMail } from '@svc/coordinator/outgoing/smtp/mail.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { FakeClock } from './fake-clock.ts';
 
 /** `SVC_PUBLIC_URL` of {@link loopbackParts}. */
@@ -50,7 +51,8 @@ const LOOPBACK_URLS = urlRules({ channelEgressAllow: ['127.0.0.1'], chatHosts: [
 export function loopbackParts(parts: Partial<SenderParts> = {}): SenderParts {
   const post = parts.post ?? loopbackPost();
   const sendMail = createSendMail({ clock: new FakeClock() });
-  const given = { post, operatorPost: post, sendMail, urls: LOOPBACK_URLS };
+  const regionText = (region: Region) => region;
+  const given = { post, operatorPost: post, sendMail, urls: LOOPBACK_URLS, regionText };
   return { ...given, publicUrl: PUBLIC_URL, operator: {}, ...parts };
 }
 

@@ -13,7 +13,7 @@ import {
 } from '@svc/shared/process/process-memory.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
-import { type Region, regionsWith } from '@svc/shared/regions.ts';
+import { type Region, regionsWith, regionTexts } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { OperatorValues } from './alerts/sender.ts';
@@ -179,6 +179,7 @@ export class Coordinator {
     const shardCount = await countShards(store, config.shards ?? null);
     await admitRegions(store, config.extraRegions);
     const regions = regionsWith(config.extraRegions);
+    const regionText = regionTexts(config.extraRegions);
     bus.expectPairs(regions.length * shardCount);
     const previous = config.previousSecretKey;
     const secrets = new Secrets(
@@ -208,6 +209,7 @@ export class Coordinator {
     const leading = new Leading({
       ...shared,
       regions,
+      regionText,
       isAlone: !isShared(config.database),
       shardCount,
       leaseClock: this.#parts.leaseClock ?? clock,

@@ -46,7 +46,7 @@ const PLACES: ReadonlyMap<string, number> = new Map(REGIONS.map((region, place) 
 /** The format, in JSON Schema, of ids of regions that users write. */
 export const REGION_FORMAT = 'region';
 
-/** A region of one's own, as the settings name it. `name`: what people see beside the id. */
+/** A region of one's own, as the settings name it. `name`: what people see before the id. */
 export type OwnRegion = { readonly id: Region; readonly name: string | null };
 /** Maximum number of regions of one's own. */
 export const MOST_OWN_REGIONS = 100;
@@ -56,6 +56,16 @@ export const MOST_REGIONS = REGIONS.length + MOST_OWN_REGIONS;
 /** All regions of an installation, in the order in which they are shown. */
 export function regionsWith(own: readonly OwnRegion[]): readonly Region[] {
   return [...REGIONS, ...own.map(({ id }) => id)].sort(compareRegions);
+}
+
+/** What people see of a region, by its id. Programs see the id. */
+export type RegionText = (region: Region) => string;
+
+/** Shows a region of one's own that has a name as `Berlin office (office-berlin)`, and any other region by its id. */
+export function regionTexts(own: readonly OwnRegion[]): RegionText {
+  const named = own.flatMap(({ id, name }) => (name === null ? [] : [[id, `${name} (${id})`] as const]));
+  const texts: ReadonlyMap<Region, string> = new Map(named);
+  return (region) => texts.get(region) ?? region;
 }
 
 /** Whether the text is one of the 28 regions. */

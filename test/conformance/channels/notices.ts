@@ -35,23 +35,33 @@ const active = { ...newState(shown.id, 0), status: 'active' as const };
 const failed = { ...active, status: 'error' as const };
 const unknown = newState(shown.id, since);
 
+const id = (region: Region) => region;
+const ownName = (region: Region) => `Berlin office (${region})`;
+
 /** The notices about a monitor, as svc makes them, with the title that people read. */
 export const NOTICES: readonly (readonly [title: string, alert: Alert])[] = [
   [
     `Region hosta-fra fails: ${shown.name}`,
-    noticeAlert(ofRegion, { is: 'begun', monitor, state: active, votes: failing, at }),
+    noticeAlert(ofRegion, { is: 'begun', monitor, state: active, votes: failing, at }, id),
   ],
   [
     `Region hosta-fra works again: ${shown.name}`,
-    noticeAlert(ofRegion, { is: 'over', monitor, state: active, votes: working, at }),
+    noticeAlert(ofRegion, { is: 'over', monitor, state: active, votes: working, at }, id),
   ],
-  [`No data: ${shown.name}`, noticeAlert(ofData, { is: 'begun', monitor, state: unknown, votes: [], at })],
+  [
+    `Region Berlin office (hosta-fra) fails: ${shown.name}`,
+    noticeAlert(ofRegion, { is: 'begun', monitor, state: active, votes: failing, at }, ownName),
+  ],
+  [
+    `No data: ${shown.name}`,
+    noticeAlert(ofData, { is: 'begun', monitor, state: unknown, votes: [], at }, id),
+  ],
   [
     `Data is back: ${shown.name}`,
-    noticeAlert(ofData, { is: 'over', monitor, state: active, votes: working, at }),
+    noticeAlert(ofData, { is: 'over', monitor, state: active, votes: working, at }, id),
   ],
   [
     `Data is back, status error: ${shown.name}`,
-    noticeAlert(ofData, { is: 'over', monitor, state: failed, votes: failing, at }),
+    noticeAlert(ofData, { is: 'over', monitor, state: failed, votes: failing, at }, id),
   ],
 ];

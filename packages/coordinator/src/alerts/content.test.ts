@@ -170,6 +170,15 @@ test('the text of the link says where it leads', () => {
   expect(called(testAlert(AT, PUBLIC_URL))).toBe('Open svc');
 });
 
+test('a region is named by the text that people see of it', () => {
+  const text = 'Berlin office (office-berlin)';
+  const regions: Alert['regions'] = [
+    { region: 'hosta-fra', text: 'hosta-fra', outcome: 'failed' },
+    { region: 'office-berlin', text, outcome: 'failed' },
+  ];
+  expect(textOf({ ...ALERT, regions })).toContain(`Regions: 2 of 2 (hosta-fra, ${text})`);
+});
+
 test('five regions are named, the others are counted', () => {
   const names = [
     'hosta-ams',

@@ -195,7 +195,9 @@ function latencyText(ms: number): string {
 
 /** Facts about the target, and about the regions that agree with the status. */
 function placeFacts({ monitor, status, regions }: Alert): Fact[] {
-  const agreeing = regions.filter(({ outcome }) => AGREEING[status].has(outcome)).map(({ region }) => region);
+  const agreeing = regions
+    .filter(({ outcome }) => AGREEING[status].has(outcome))
+    .map(({ region, text }) => text ?? region);
   const named = agreeing.slice(0, REGIONS_NAMED).join(', ');
   const more = agreeing.length - REGIONS_NAMED;
   const names = `${named}${more > 0 ? ` and ${more} more` : ''}`;

@@ -70,6 +70,7 @@ function watch(): void {
     slotClock: it.slotClock,
     log: silentLog,
     regionAfterMs: AFTER,
+    regionText: (region) => (region === B ? `Berlin office (${B})` : region),
     electable: () => electableRegions(it.presence),
     isHeld: (monitorId) => it.recorder.holdsAlerts(monitorId),
     onQueued: () => {},
@@ -184,6 +185,16 @@ describe('a region that fails alone', () => {
       'https://svc.example/monitors/1',
     ]);
     expect(first?.alert.since).toBeLessThanOrEqual(since);
+  });
+
+  test('has its name in the message, if it has one', async () => {
+    const alone = { ...ALL, [B]: 'failed' } as const;
+    await periods(1, ALL);
+    await periods(8, alone);
+    await periods(1, ALL);
+    const name = `Berlin office (${B})`;
+    expect(await told()).toEqual([`Region ${name} fails: Shop 1`, `Region ${name} works again: Shop 1`]);
+    expect((await deliveries())[0]?.alert.regions.map(({ region }) => region)).toContain(B);
   });
 
   test('if others fail too, the notice ends without a message, and the half hour begins again', async () => {

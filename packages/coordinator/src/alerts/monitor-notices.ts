@@ -2,6 +2,7 @@ import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import type { RegionText } from '@svc/shared/regions.ts';
 import { durationText, utcText } from '@svc/shared/time-texts.ts';
 import { insertDeliveries, type NewlyQueued, queueDeliveries } from '../store/alerts/delivery-queue.ts';
 import {
@@ -52,6 +53,7 @@ export type MonitorNoticesParts = {
   readonly log: Logger;
   /** For how long a region must fail alone, ms. */
   readonly regionAfterMs: number;
+  readonly regionText: RegionText;
   /** The regions that had an agent within 24 h. */
   readonly electable: () => RegionSet;
   /** Whether announcements about the monitor are held now. */
@@ -208,13 +210,15 @@ export class MonitorNotices {
       throw new TypeError(`a notice about the removed monitor ${notice.monitorId} is ${is}`);
     }
     const { votes } = change;
+    const { regionText } = this.#parts;
     if (is === 'over') {
-      return { is: 'ended', notice, alert: noticeAlert(notice, { is, monitor, state, votes, at }) };
+      const alert = noticeAlert(notice, { is, monitor, state, votes, at }, regionText);
+      return { is: 'ended', notice, alert };
     }
     const { monitorId, region, since } = notice;
     const stored = { ...notice, key: this.#parts.ids.noticeKey(monitorId, region, since) };
     const { status, since: statusSince } = state;
-    const alert = noticeAlert(stored, { is, monitor, state, votes, at });
+    const alert = noticeAlert(stored, { is, monitor, state, votes, at }, regionText);
     return { is, notice: stored, alert, status, statusSince };
   }
 
@@ -314,12 +318,13 @@ const BACK_WORDS: Readonly<Record<AlertStatus, string>> = {
 export function noticeAlert(
   { region, since, key }: Pick<StoredNotice, 'region' | 'since' | 'key'>,
   { is, monitor, state, votes, at }: Happened,
+  regionText: RegionText,
 ): Alert {
   const isOver = is === 'over';
   const vote = votes.find((each) => each.region === region);
   const { id, name, target: url, type } = monitor;
   const ofData = isOver ? BACK_WORDS[STATUS_AFTER[state.status]] : 'No data';
-  const title = region === null ? ofData : `Region ${region} ${isOver ? 'works again' : 'fails'}`;
+  const title = region === null ? ofData : `Region ${regionText(region)} ${isOver ? 'works again' : 'fails'}`;
   const facts = [
     ...(region === null ? noDataFacts(state, since, isOver) : regionFacts(region, votes, since, isOver)),
     ...(isOver ? [{ label: 'Lasted', text: durationText(Math.max(0, at - since)) }] : []),

@@ -4,6 +4,7 @@ import { systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { DELIVERY_COUNTERS } from '@svc/shared/metrics/delivery-instruments.ts';
 import { createTotals } from '@svc/shared/metrics/values.ts';
+import { regionTexts } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import type { SettingsTable } from '@svc/shared/settings/environment.ts';
 import { expect, test } from 'vitest';
@@ -55,6 +56,17 @@ test('a kind gets the decrypted settings and the values of the operator', async 
   expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'delivered' });
   expect(sent).toEqual([{ to: 'ops@example.com', alert: ALERT, from: 'svc@example.com' }]);
   expect(channelProblems(loopbackParts({ operator }), channels)('email', {})).toBeNull();
+});
+
+test('a channel is given what people see of the regions', async () => {
+  const { channels, sent } = withEmail();
+  const operator = { smtpUrl: 'smtp://relay', mailFrom: 'svc@example.com' };
+  const regionText = regionTexts([{ id: 'office-berlin', name: 'Berlin office' }]);
+  const alert: Alert = { ...ALERT, regions: [{ region: 'office-berlin', outcome: 'failed' }] };
+  await createSender(loopbackParts({ post, operator, regionText }), channels)(CHANNEL, alert, CONTEXT);
+  expect(sent[0]?.alert.regions).toEqual([
+    { region: 'office-berlin', text: 'Berlin office (office-berlin)', outcome: 'failed' },
+  ]);
 });
 
 test('without a setting of the operator nothing is sent, and the error names the setting', async () => {

@@ -6,6 +6,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import { querySecrets } from '@svc/shared/masking/mask.ts';
 import type { DELIVERY_COUNTERS } from '@svc/shared/metrics/delivery-instruments.ts';
 import type { ValuesOf } from '@svc/shared/metrics/values.ts';
+import type { RegionText } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { SettingsTable } from '@svc/shared/settings/environment.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
@@ -94,11 +95,12 @@ export type SenderParts = {
   readonly sendMail: SendMail;
   readonly publicUrl: string;
   readonly operator: OperatorValues;
+  readonly regionText: RegionText;
 };
 
 /** Creates the function that sends every alert to its channel. */
 export function createSender(parts: SenderParts, channels: Channels = CHANNELS): Send {
-  const { post, operatorPost, sendMail, operator, publicUrl, urls } = parts;
+  const { post, operatorPost, sendMail, operator, publicUrl, urls, regionText } = parts;
   // The type parameter shows the compiler that the settings and the sender are of the same kind.
   return async <K extends ChannelKind>(
     { kind, settings }: StoredChannelOf<K>,
@@ -118,7 +120,8 @@ export function createSender(parts: SenderParts, channels: Channels = CHANNELS):
       return { outcome: 'retry', error, reason: 'unreachable' };
     }
     const recorder = replyRecorder();
-    const result = await channel.send(clear, alert, context, {
+    const regions = alert.regions.map((each) => ({ ...each, text: regionText(each.region) }));
+    const result = await channel.send(clear, { ...alert, regions }, context, {
       post: recorder.over(withSecretsOf(alert, post)),
       operatorPost: recorder.over(withSecretsOf(alert, operatorPost)),
       sendMail,

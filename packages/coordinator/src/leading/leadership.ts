@@ -7,7 +7,7 @@ import { RECORDING_COUNTERS } from '@svc/shared/metrics/recording-instruments.ts
 import { Distribution } from '@svc/shared/metrics/values.ts';
 import type { Bus, ResultStreams } from '@svc/shared/nats/bus.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
-import type { Region } from '@svc/shared/regions.ts';
+import type { Region, RegionText } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { urlRules } from '../alerts/declared-urls.ts';
@@ -89,6 +89,7 @@ export type LeadershipParts = {
   readonly shard: Shard;
   /** The regions of the installation, in the order in which they are shown. */
   readonly regions: readonly Region[];
+  readonly regionText: RegionText;
   readonly config: LeadershipSettings & { readonly publicUrl: string };
   /** Values of the settings that kinds of channel read. */
   readonly operator: OperatorValues;
@@ -600,7 +601,7 @@ function postingOf({ config, clock, maySend }: LeadershipParts) {
 }
 
 function createDeliverer(parts: LeadershipParts): Deliverer {
-  const { config, operator, store, secrets, ids, maySend, clock, log } = parts;
+  const { config, operator, store, secrets, ids, regionText, maySend, clock, log } = parts;
   const urls = urlRules(config);
   const toOperator = createEgressGuard(OPERATORS_ADDRESSES);
   const posting = postingOf(parts);
@@ -617,6 +618,7 @@ function createDeliverer(parts: LeadershipParts): Deliverer {
       publicUrl: config.publicUrl,
       operator,
       urls,
+      regionText,
     }),
     source: storedChannels(store, secrets),
     publicUrl: config.publicUrl,

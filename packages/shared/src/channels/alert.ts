@@ -99,10 +99,16 @@ export const alert = z.object({
   incident: z.string(),
   /**
    * The votes that counted: each region with its outcome, and the slot of that outcome (epoch ms; absent: not
-   * known).
+   * known). `text` is what people see of the region. It is present only in an attempt to send, and is never
+   * stored.
    */
   regions: z.array(
-    z.object({ region: z.string(), outcome: z.enum(OUTCOMES), slot: z.number().int().optional() }),
+    z.object({
+      region: z.string(),
+      text: z.string().optional(),
+      outcome: z.enum(OUTCOMES),
+      slot: z.number().int().optional(),
+    }),
   ),
   /** Why this alert closes an incident that did not recover; absent in every other alert. */
   closure: z.enum(CLOSURES).optional(),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareRegions, isOwnRegionId, isRegionId, REGIONS, regionsWith } from '../regions.ts';
+import { compareRegions, isOwnRegionId, isRegionId, REGIONS, regionsWith, regionTexts } from '../regions.ts';
 import { OWN_REGIONS_SETTING } from './own-regions.ts';
 
 const parse = (text: string) => OWN_REGIONS_SETTING.extraRegions.schema.safeParse(text);
@@ -39,6 +39,19 @@ describe('regions', () => {
     const own = ['dc-2', 'a-office'].map((id) => ({ id, name: null }));
     expect(regionsWith(own)).toEqual([...REGIONS, 'a-office', 'dc-2']);
     expect(regionsWith(own.toReversed())).toEqual(regionsWith(own));
+  });
+
+  test('are shown to people with their name, if they have one', () => {
+    const regionText = regionTexts([
+      { id: 'office-berlin', name: 'Berlin office' },
+      { id: 'dc-2', name: null },
+    ]);
+    expect(['office-berlin', 'dc-2', 'hosta-fra', 'taken-away'].map(regionText)).toEqual([
+      'Berlin office (office-berlin)',
+      'dc-2',
+      'hosta-fra',
+      'taken-away',
+    ]);
   });
 
   test('have one order', () => {

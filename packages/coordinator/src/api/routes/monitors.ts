@@ -1,5 +1,5 @@
 import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
-import { compareRegions } from '@svc/shared/regions.ts';
+import { compareRegions, type RegionText, regionTexts } from '@svc/shared/regions.ts';
 import {
   kindOfType,
   MONITOR_KINDS,
@@ -65,7 +65,8 @@ export const MONITOR = defineResources('/v1/monitors', {
 });
 
 export function monitorEndpoints(parts: ApiParts): ServedEndpoint[] {
-  const { store, monitors, slotNow } = parts;
+  const { store, monitors, slotNow, ownRegions } = parts;
+  const regionText = regionTexts(ownRegions);
   return serveResources(
     MONITOR,
     {
@@ -78,7 +79,7 @@ export function monitorEndpoints(parts: ApiParts): ServedEndpoint[] {
           failingChannels(store, ids, MOST_NAMED),
           noticesOf(store, ids),
         ]);
-        const surroundings = { verdicts, failing, notices, now: slotNow() };
+        const surroundings = { verdicts, failing, notices, regionText, now: slotNow() };
         return stored.map((monitor) => monitorView(monitor, surroundings));
       },
     },
@@ -462,13 +463,14 @@ type MonitorSurroundings = {
   readonly failing: ReadonlyMap<number, FailingChannels>;
   /** Notices by the id of the monitor. */
   readonly notices: ReadonlyMap<number, readonly MonitorNotice[]>;
+  readonly regionText: RegionText;
   /** The instant for which the answer is made, epoch ms. */
   readonly now: number;
 };
 
 function monitorView(
   stored: StoredMonitor,
-  { verdicts, failing, notices, now }: MonitorSurroundings,
+  { verdicts, failing, notices, regionText, now }: MonitorSurroundings,
 ): object {
   const verdict = verdicts.get(stored.id);
   const answered = resourceView(stored, {
@@ -478,18 +480,18 @@ function monitorView(
       .map((vote) => regionStatus(vote, now)),
     warnings: [
       ...attributeWarnings(stored.kind, stored.attributes),
-      ...(notices.get(stored.id) ?? []).map(noticeWarning),
+      ...(notices.get(stored.id) ?? []).map((notice) => noticeWarning(notice, regionText)),
       ...undelivered(failing.get(stored.id)),
     ],
   });
   return stored.kind === 'svc_http_monitor' ? userInfoApart(answered) : answered;
 }
 
-function noticeWarning({ region, since }: MonitorNotice): string {
+function noticeWarning({ region, since }: MonitorNotice, regionText: RegionText): string {
   const text = utcText(since);
   return region === null
     ? `it has had no data since ${text}`
-    : `region ${region} alone has failed since ${text}`;
+    : `region ${regionText(region)} alone has failed since ${text}`;
 }
 
 function undelivered(failing: FailingChannels | undefined): string[] {
