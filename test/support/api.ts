@@ -24,7 +24,7 @@ import type { Vote } from '@svc/coordinator/verdict/status.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { API_COUNTERS } from '@svc/shared/metrics/serving-instruments.ts';
 import { measurementsOf } from '@svc/shared/metrics/values.ts';
-import type { Region } from '@svc/shared/regions.ts';
+import { type Region, regionTexts } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { type Dispatcher, request } from 'undici';
 import { loopbackParts } from './channel-sending.ts';
@@ -173,6 +173,7 @@ export async function startApi(
           tokens,
           domains,
           publicUrl,
+          regionText: regionTexts(more.ownRegions ?? []),
           slotNow: () => clock.wall(),
           visitorKey: VISITOR_KEY,
           canMail: true,

@@ -8,6 +8,7 @@ import { API_COUNTERS, SERVING_GAUGES } from '@svc/shared/metrics/serving-instru
 import { type Measurement, measurementsOf } from '@svc/shared/metrics/values.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
+import { type RegionText, regionTexts } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { urlRules } from './alerts/declared-urls.ts';
@@ -147,6 +148,7 @@ export class Serving {
             tokens,
             domains,
             publicUrl: config.publicUrl,
+            regionText: regionTexts(config.extraRegions),
             visitorKey: parts.visitorKey,
             canMail: channelProblem('email', {}) === null,
             clock,
@@ -221,6 +223,7 @@ export type SiteParts = Pick<
   | ('store' | 'secrets' | 'reading' | 'tokens' | 'domains' | 'visitorKey')
   | ('publicUrl' | 'slotNow' | 'clock' | 'log')
 > & {
+  readonly regionText: RegionText;
   /** Whether the operator has set how mails are sent. */
   readonly canMail: boolean;
   /** Called after a mail to a visitor of a status page was queued. */

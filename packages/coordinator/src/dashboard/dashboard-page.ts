@@ -1,3 +1,4 @@
+import type { RegionText } from '@svc/shared/regions.ts';
 import type { Endpoint, EndpointTypes, ParametersOf } from '../api/endpoint.ts';
 import type { Called, Sent } from '../api/in-process.ts';
 import type { Token, TokenScope } from '../store/access/tokens.ts';
@@ -56,6 +57,7 @@ export type DashboardRequest = {
    * @param method the default is GET
    */
   canOpen(path: string, method?: 'GET' | 'POST'): boolean;
+  readonly regionText: RegionText;
   /** Time of the request, epoch ms. */
   readonly now: number;
   /** Aborted when the visitor closes the connection. */

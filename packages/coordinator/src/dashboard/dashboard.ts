@@ -1,6 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import type { RegionText } from '@svc/shared/regions.ts';
 import type { ApiCalls, Caller } from '../api/in-process.ts';
 import { isForTheLog, Problem, problemOf } from '../api/problem.ts';
 import { scopeIncludes, type Tokens } from '../store/access/tokens.ts';
@@ -23,6 +24,7 @@ type DashboardParts = {
   readonly calls: ApiCalls;
   readonly store: Store;
   readonly tokens: Tokens;
+  readonly regionText: RegionText;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -139,6 +141,7 @@ export class Dashboard implements Site {
         const found = this.#routes.findPage(method, path);
         return found !== null && 'page' in found && scopeIncludes(token.scope, found.page.scope);
       },
+      regionText: this.#parts.regionText,
       now: this.#parts.clock.wall(),
       signal: visit.request.signal,
     };

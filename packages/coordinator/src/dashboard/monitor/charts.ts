@@ -1,5 +1,5 @@
 import type { Phases } from '@svc/shared/messages/check-result.ts';
-import { compareRegions, isRegionId, type Region } from '@svc/shared/regions.ts';
+import { compareRegions, isRegionId, type Region, type RegionText } from '@svc/shared/regions.ts';
 import type { PhasesView, SeriesView } from '../../api/routes/series.ts';
 import { SERIES_RANGES, type SeriesRange } from '../../verdict/series-range.ts';
 import { type Line, renderLineChart, sparkline } from '../../web/charts/line-chart.ts';
@@ -7,6 +7,7 @@ import { renderStackChart } from '../../web/charts/stack-chart.ts';
 import { latencyText, percentage } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, zoneName } from '../../web/times.ts';
+import type { DashboardRequest } from '../dashboard-page.ts';
 import { counted } from '../page-parts.ts';
 import { outcomeLabel } from '../state-labels.ts';
 import type { MonitorView } from './monitor-head.ts';
@@ -48,7 +49,7 @@ function choiceQuery({ range, region }: ChartChoice): string {
  *
  * @param regions the regions that can be chosen
  */
-export function chartControls(choice: ChartChoice, regions: readonly Region[]): Html {
+export function chartControls(choice: ChartChoice, regions: readonly Region[], regionText: RegionText): Html {
   const links = RANGES.map((range) => {
     const current = range === choice.range ? html` aria-current="true"` : NO_HTML;
     return html`<li><a href="${`${choiceQuery({ ...choice, range })}#latency`}"${current}>${RANGE_WORDS[range]}</a></li>`;
@@ -62,7 +63,7 @@ export function chartControls(choice: ChartChoice, regions: readonly Region[]): 
 <option value="">All regions</option>
 ${regions.map(
   (region) =>
-    html`<option value="${region}"${region === choice.region ? html` selected` : NO_HTML}>${region}</option>`,
+    html`<option value="${region}"${region === choice.region ? html` selected` : NO_HTML}>${regionText(region)}</option>`,
 )}
 </select>
 <button>Show</button>
@@ -99,7 +100,7 @@ export function hasResults({ results }: SeriesView): boolean {
 }
 
 /** The chart of latency percentiles over time, with a strip of the shares of failed results below. */
-export function latencyChart(view: SeriesView): Html {
+export function latencyChart(view: SeriesView, regionText: RegionText): Html {
   const { bucket_ms: bucketMs, latency } = view;
   const series = fromFirstData(view.series, ({ results }) => countOf(results) > 0);
   const from = series[0]?.at ?? view.from;
@@ -118,7 +119,7 @@ export function latencyChart(view: SeriesView): Html {
   return renderLineChart({
     title: 'Latency',
     summary: summaryOf(view),
-    note: html`${RANGE_WORDS[view.range]}, ${view.region ?? 'all regions'}, times in ${zoneName()}. Failed results have no latency.`,
+    note: html`${RANGE_WORDS[view.range]}, ${placeText(view, regionText)}, times in ${zoneName()}. Failed results have no latency.`,
     columns: { from, bucketMs, count: series.length },
     valueText: latencyText,
     lines,
@@ -129,6 +130,10 @@ export function latencyChart(view: SeriesView): Html {
       texts: buckets.map(({ failed, all }) => (all === 0 ? '–' : `${failed} of ${all}`)),
     },
   });
+}
+
+function placeText({ region }: Pick<SeriesView, 'region'>, regionText: RegionText): string {
+  return region === null ? 'all regions' : regionText(region);
 }
 
 /** Number of results of checks that were run. */
@@ -163,8 +168,8 @@ const FILLS = [1, 2, 3, 4, 5] as const;
  * The chart of the mean phases of checks over time. A phase without
  * values is left out: a TCP monitor, for example, has no TLS.
  */
-export function phasesChart(view: PhasesView): Html {
-  const { bucket_ms: bucketMs, range, region, every } = view;
+export function phasesChart(view: PhasesView, regionText: RegionText): Html {
+  const { bucket_ms: bucketMs, range, every } = view;
   const series = fromFirstData(view.series, ({ results }) => results > 0);
   const from = series[0]?.at ?? view.from;
   const results = series.reduce((sum, bucket) => sum + bucket.results, 0);
@@ -180,7 +185,7 @@ export function phasesChart(view: PhasesView): Html {
   return renderStackChart({
     title: 'Phases',
     summary: `Means over the whole time: ${layers.map(({ name, whole }) => `${name} ${whole}`).join(', ')}.`,
-    note: html`${RANGE_WORDS[range]}, ${region ?? 'all regions'}, times in ${zoneName()}. Means of ${sample} that passed or were degraded.`,
+    note: html`${RANGE_WORDS[range]}, ${placeText(view, regionText)}, times in ${zoneName()}. Means of ${sample} that passed or were degraded.`,
     columns: { from, bucketMs, count: series.length },
     valueText: latencyText,
     layers,
@@ -213,7 +218,11 @@ export function regionsOf(monitor: MonitorView, { regions }: SeriesView): Region
 /**
  * A table of the regions, with the newest vote of each region, and its figures over the range of the charts.
  */
-export function regionsSection(monitor: MonitorView, series: SeriesView, now: number): Html {
+export function regionsSection(
+  monitor: MonitorView,
+  series: SeriesView,
+  { now, regionText }: Pick<DashboardRequest, 'now' | 'regionText'>,
+): Html {
   const regions = regionsOf(monitor, series);
   if (regions.length === 0)
     return html`<p class="soft">No region has reported yet. A monitor that names no regions is checked from every region with an agent: <a href="/regions">see the regions</a>.</p>`;
@@ -221,16 +230,24 @@ export function regionsSection(monitor: MonitorView, series: SeriesView, now: nu
   const head = (name: string) => html`<th scope="col" class="number">${name}</th>`;
   return html`<div class="table-frame" role="region" tabindex="0" aria-label="Figures of the regions">
 <table class="regions"><thead><tr><th scope="col">Region</th><th scope="col">Newest vote</th>${['Results', 'Up', 'p50', 'p95', 'p99'].map(head)}<th scope="col" class="trend">p95 in ${RANGE_WORDS[series.range]}</th></tr></thead>
-<tbody>${regions.map((region) => regionRow({ region, monitor, series, now, top }))}</tbody></table>
+<tbody>${regions.map((region) => regionRow({ region, text: regionText(region), monitor, series, now, top }))}</tbody></table>
 </div>`;
 }
 
-type Row = { region: Region; monitor: MonitorView; series: SeriesView; now: number; top: number };
+type Row = {
+  region: Region;
+  /** What people see of the region. */
+  text: string;
+  monitor: MonitorView;
+  series: SeriesView;
+  now: number;
+  top: number;
+};
 
-function regionRow({ region, monitor, series, now, top }: Row): Html {
+function regionRow({ region, text, monitor, series, now, top }: Row): Html {
   const vote = monitor.regions_status.find((each) => each.region === region);
   const found = series.regions.find((each) => each.region === region);
-  const link = html`<a href="${`${choiceQuery({ range: series.range, region })}#latency`}">${region}</a>`;
+  const link = html`<a href="${`${choiceQuery({ range: series.range, region })}#latency`}">${text}</a>`;
   const voted =
     vote === undefined
       ? html`<span class="soft">None that counts</span>`

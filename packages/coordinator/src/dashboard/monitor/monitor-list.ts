@@ -1,3 +1,4 @@
+import type { RegionText } from '@svc/shared/regions.ts';
 import { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { type MonitorStatesView, type MonitorStateView, monitorStates } from '../../api/routes/monitors.ts';
 import {
@@ -140,7 +141,7 @@ ${selectionButtons()}`;
 }
 
 function monitorTable(
-  { query, now, canOpen, hasScope }: DashboardRequest,
+  { query, now, canOpen, hasScope, regionText }: DashboardRequest,
   monitors: readonly MonitorStateView[],
 ): Html {
   const order = query.get('sort') ?? 'state';
@@ -150,7 +151,7 @@ function monitorTable(
 <th scope="col" role="columnheader">24 hours</th><th scope="col" role="columnheader">90 days</th><th scope="col" role="columnheader">Latency, p50</th>${heading('Since', '-since', order, query)}</tr></thead>
 <tbody role="rowgroup">${monitors.map(
     (monitor) =>
-      html`<tr role="row">${canSelect ? tickCell(monitor) : NO_HTML}${cellsOf(monitor, { canOpen, now })}</tr>`,
+      html`<tr role="row">${canSelect ? tickCell(monitor) : NO_HTML}${cellsOf(monitor, { canOpen, now, regionText })}</tr>`,
   )}</tbody></table></div>`;
 }
 
@@ -160,12 +161,12 @@ function tickCell({ id, name }: MonitorStateView): Html {
 
 function cellsOf(
   monitor: MonitorStateView,
-  { canOpen, now }: Pick<DashboardRequest, 'canOpen' | 'now'>,
+  { canOpen, now, regionText }: Pick<DashboardRequest, 'canOpen' | 'now' | 'regionText'>,
 ): Html {
   const { id, type, name, active, status, since, maintenance, mute, target, periodicity } = monitor;
   const { acknowledgement } = monitor;
   return html`
-<td class="state-cell" role="cell">${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${mute === null ? NO_HTML : html`<br>${mutedLabel()}`}${acknowledgement === null ? NO_HTML : html`<br>${acknowledgedLabel()}`}${active ? againstLabel(monitor, now) : NO_HTML}</td>
+<td class="state-cell" role="cell">${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${mute === null ? NO_HTML : html`<br>${mutedLabel()}`}${acknowledgement === null ? NO_HTML : html`<br>${acknowledgedLabel()}`}${active ? againstLabel(monitor, now, regionText) : NO_HTML}</td>
 <th scope="row" role="rowheader">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}<span class="target soft small">${checkText(type, periodicity)}${target ?? ''}</span></th>
 ${historyCells(monitor.history, now)}
 <td class="soft since" role="cell">${since === null || !active ? NO_HTML : age(since, now)}</td>`;
@@ -183,18 +184,22 @@ const MOST_REGIONS = 2;
  * Names the regions that fail alone, with the time when the first of them
  * began, and then the other regions whose newest vote differs from the status.
  */
-function againstLabel({ disagreeing, failing_alone: alone }: MonitorStateView, now: number): Html {
+function againstLabel(
+  { disagreeing, failing_alone: alone }: MonitorStateView,
+  now: number,
+  regionText: RegionText,
+): Html {
   const failing = alone.map(({ region }) => region);
   const others = disagreeing.filter((region) => !failing.includes(region));
   const began = Math.min(...alone.map(({ since }) => since));
   return html`${
     failing.length === 0
       ? NO_HTML
-      : html`<span class="against soft small">${namesOf(failing)} ${failing.length === 1 ? 'fails' : 'fail'} alone, first seen ${age(began, now)}</span>`
+      : html`<span class="against soft small">${namesOf(failing.map(regionText))} ${failing.length === 1 ? 'fails' : 'fail'} alone, first seen ${age(began, now)}</span>`
   }${
     others.length === 0
       ? NO_HTML
-      : html`<span class="against soft small">${namesOf(others)} ${others.length === 1 ? 'disagrees' : 'disagree'}</span>`
+      : html`<span class="against soft small">${namesOf(others.map(regionText))} ${others.length === 1 ? 'disagrees' : 'disagree'}</span>`
   }`;
 }
 

@@ -1,3 +1,4 @@
+import type { RegionText } from '@svc/shared/regions.ts';
 import { idOf } from '../../api/endpoint.ts';
 import { monitorDeliveries } from '../../api/routes/deliveries.ts';
 import { INCIDENT, type IncidentView } from '../../api/routes/incidents.ts';
@@ -41,7 +42,7 @@ const NEWEST = 5;
 
 /** The overview page of a monitor, with uptime, charts, regions, and the newest entries of each history. */
 async function overviewOfMonitor(request: DashboardRequest): Promise<DashboardAnswer> {
-  const { api, query, now } = request;
+  const { api, query, now, regionText } = request;
   const id = idOf(request);
   const choice = chosenCharts(query);
   const monitor = await api.read(MONITOR.read, { id });
@@ -78,21 +79,21 @@ ${isNobody ? alerted : NO_HTML}
 ${uptimeSection(uptime, now)}
 <section aria-labelledby="latency" class="stack">
 <h2 id="latency">Latency</h2>
-${chartControls(choice, regionsOf(monitor, series))}
+${chartControls(choice, regionsOf(monitor, series), regionText)}
 ${
   hasResults(series)
-    ? html`${latencyChart(series)}
+    ? html`${latencyChart(series, regionText)}
 <h3>Where the time goes</h3>
-${phasesChart(phases)}`
+${phasesChart(phases, regionText)}`
     : html`<p class="soft">There is no result of this time.</p>`
 }
 </section>
-<section aria-labelledby="regions" class="stack"><h2 id="regions">Regions</h2><div id="region-figures" data-live>${regionsSection(monitor, series, now)}</div></section>
+<section aria-labelledby="regions" class="stack"><h2 id="regions">Regions</h2><div id="region-figures" data-live>${regionsSection(monitor, series, request)}</div></section>
 ${isNobody ? NO_HTML : alerted}
-${newest('Changes', changesList(changes.data), changes, id)}
+${newest('Changes', changesList(changes.data, regionText), changes, id)}
 ${newest('Deliveries', deliveriesList(deliveries.data, channels), deliveries, id)}
-${newest('Results', resultsList(results.data), results, id)}
-${settings(monitor)}
+${newest('Results', resultsList(results.data, regionText), results, id)}
+${settings(monitor, regionText)}
 </div>`,
   };
 }
@@ -121,7 +122,7 @@ function inARow(checks: number, how: string): string {
   return checks === 1 ? `1 check that finds it ${how}` : `${checks} checks in a row that find it ${how}`;
 }
 
-function settings(monitor: MonitorView): Html {
+function settings(monitor: MonitorView, regionText: RegionText): Html {
   const { description, periodicity, timeout, retry, degraded_at: degradedAt, regions, quorum } = monitor;
   const { confirm_after: confirmAfter, recover_after: recoverAfter } = monitor;
   return html`<section aria-labelledby="settings" class="stack"><h2 id="settings">Settings</h2>
@@ -131,7 +132,7 @@ ${description === null ? NO_HTML : html`<dt>Description</dt><dd>${description}</
 <dt>Time-out</dt><dd>${latencyText(timeout === 0 ? 45_000 : timeout)} for each attempt</dd>
 <dt>Retries</dt><dd>${retry}</dd>
 <dt>Degraded above</dt><dd>${degradedAt === 0 ? 'never' : latencyText(degradedAt)}</dd>
-<dt>Regions</dt><dd>${regions === null ? 'every region with an agent' : regions.join(', ')}</dd>
+<dt>Regions</dt><dd>${regions === null ? 'every region with an agent' : regions.map(regionText).join(', ')}</dd>
 <dt>Regions that must fail</dt><dd>${quorum === 'majority' ? 'more than half' : quorum}</dd>
 <dt>Status changes after</dt><dd>${inARow(confirmAfter, 'worse')}, ${inARow(recoverAfter, 'better')}</dd>
 </dl></section>`;
@@ -341,7 +342,7 @@ export const MONITOR_PAGES: readonly DashboardPage[] = [
     scope: 'read',
     handle: whatIfReplay,
   },
-  historyPageOf('Results', async ({ api, query }, id) => {
+  historyPageOf('Results', async ({ api, query, regionText }, id) => {
     const path = `/monitors/${id}/results`;
     const filter = filterIn(query);
     const [{ data, next_cursor: next }, regions] = await Promise.all([
@@ -349,14 +350,13 @@ export const MONITOR_PAGES: readonly DashboardPage[] = [
       api.read(listRegions, {}),
     ]);
     const isFiltered = Object.values(filter).some((value) => value !== null);
-    return html`${filterForm(
-      path,
-      filter,
-      regions.data.map(({ region }) => region),
-    )}
+    return html`${filterForm(path, filter, {
+      regions: regions.data.map(({ region }) => region),
+      regionText,
+    })}
 ${
   data.length > 0
-    ? resultsList(data)
+    ? resultsList(data, regionText)
     : isFiltered
       ? empty(
           'No such results',
@@ -369,9 +369,9 @@ ${
 }
 ${cursorPaging(path, query, next)}`;
   }),
-  historyPageOf('Changes', async ({ api, query }, id) => {
+  historyPageOf('Changes', async ({ api, query, regionText }, id) => {
     const { data, next_cursor: next } = await api.read(monitorTransitions, { id, ...pageOf(query) });
-    return html`${data.length > 0 ? changesList(data) : empty('No changes yet', html`Each change of the status will be listed here, with the votes of the regions that caused it.`)}
+    return html`${data.length > 0 ? changesList(data, regionText) : empty('No changes yet', html`Each change of the status will be listed here, with the votes of the regions that caused it.`)}
 ${cursorPaging(`/monitors/${id}/changes`, query, next)}`;
   }),
   historyPageOf('Deliveries', async ({ api, query }, id) => {

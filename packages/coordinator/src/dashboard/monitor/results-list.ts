@@ -1,5 +1,5 @@
 import { OUTCOMES, type Outcome, type Phases } from '@svc/shared/messages/check-result.ts';
-import { isRegionId, type Region } from '@svc/shared/regions.ts';
+import { isRegionId, type Region, type RegionText } from '@svc/shared/regions.ts';
 import type { ResultView } from '../../api/answers.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
@@ -9,10 +9,10 @@ import { outcomeLabel, outcomeWord } from '../state-labels.ts';
 import { PHASE_NAMES, PHASE_WORDS } from './charts.ts';
 
 /** A list of results. Each result opens to its attempts and phases. */
-export function resultsList(results: readonly ResultView[]): Html {
+export function resultsList(results: readonly ResultView[], regionText: RegionText): Html {
   return html`<ol class="plain-list log">${results.map(
     (result) => html`<li><details>
-<summary id="result-${result.cron_timestamp}-${result.region}"><span class="log-line"><span class="log-time">${instant(result.cron_timestamp)}</span><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${result.region}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${findingText(result)}</span></span></summary>
+<summary id="result-${result.cron_timestamp}-${result.region}"><span class="log-line"><span class="log-time">${instant(result.cron_timestamp)}</span><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${regionText(result.region)}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${findingText(result)}</span></span></summary>
 ${resultDetails(result)}
 </details></li>`,
   )}</ol>`;
@@ -105,12 +105,16 @@ export function filterIn(query: URLSearchParams): ResultsFilter {
  * @param path path of the page
  * @param regions the regions of the installation
  */
-export function filterForm(path: string, filter: ResultsFilter, regions: readonly Region[]): Html {
+export function filterForm(
+  path: string,
+  filter: ResultsFilter,
+  { regions, regionText }: { readonly regions: readonly Region[]; readonly regionText: RegionText },
+): Html {
   const option = (value: string, word: string, isChosen: boolean) =>
     html`<option value="${value}"${isChosen ? html` selected` : NO_HTML}>${word}</option>`;
   return html`<form method="get" action="${path}" class="filters">
 <div class="field"><label for="filter-outcome">Outcome</label><select id="filter-outcome" name="outcome"><option value="">Any</option>${OUTCOMES.map((outcome) => option(outcome, outcomeWord(outcome), outcome === filter.outcome))}</select></div>
-<div class="field"><label for="filter-region">Region</label><select id="filter-region" name="region"><option value="">Any</option>${regions.map((region) => option(region, region, region === filter.region))}</select></div>
+<div class="field"><label for="filter-region">Region</label><select id="filter-region" name="region"><option value="">Any</option>${regions.map((region) => option(region, regionText(region), region === filter.region))}</select></div>
 <div class="field"><label for="filter-from">From (${zoneName()})</label><input id="filter-from" data-utc autocomplete="off" type="datetime-local" name="from" value="${inputText(filter.from)}"></div>
 <div class="field"><label for="filter-until">Until (${zoneName()})</label><input id="filter-until" data-utc autocomplete="off" type="datetime-local" name="until" value="${inputText(filter.until)}"></div>
 <div class="row"><button>Filter</button><a href="${path}">Show all</a></div>

@@ -1,3 +1,4 @@
+import type { RegionText } from '@svc/shared/regions.ts';
 import type { TransitionView } from '../../api/answers.ts';
 import type { TransitionReason } from '../../verdict/transition.ts';
 import { latencyText } from '../../web/figures.ts';
@@ -7,14 +8,21 @@ import { counted } from '../page-parts.ts';
 import { monitorState, monitorWord, outcomeLabel } from '../state-labels.ts';
 
 /** A list of status changes, each with its reason in words and the votes that caused it. */
-export function changesList(changes: readonly TransitionView[]): Html {
-  return html`<ol class="plain-list log">${changes.map(
-    (change) => html`<li><details>
+export function changesList(changes: readonly TransitionView[], regionText: RegionText): Html {
+  return html`<ol class="plain-list log">${changes
+    .map((change) => withRegionTexts(change, regionText))
+    .map(
+      (change) => html`<li><details>
 <summary id="change-${change.id}"><span class="log-line log-change"><span class="log-time">${instant(change.at)}</span><span class="log-state">${stateOf(change)}</span><span class="log-text">${transitionWords(change)}${lengthOf(change)}</span></span></summary>
 <div class="log-more stack">${votesTable(change)}
 <dl class="facts small"><dt>Reason</dt><dd><code>${change.reason}</code></dd>${change.slot === null ? NO_HTML : html`<dt>Check due</dt><dd>${instant(change.slot)}</dd>`}</dl></div>
 </details></li>`,
-  )}</ol>`;
+    )}</ol>`;
+}
+
+/** The change with what people see of the regions in the place of their ids. */
+function withRegionTexts(change: TransitionView, regionText: RegionText): TransitionView {
+  return { ...change, votes: change.votes.map((vote) => ({ ...vote, region: regionText(vote.region) })) };
 }
 
 /** Shows the new state. If only the reason changed, it shows `Still` and the unchanged state. */

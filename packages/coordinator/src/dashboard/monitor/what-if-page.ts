@@ -129,7 +129,11 @@ function numberIn(text: string): number | string {
   return /^-?\d+(?:\.\d+)?$/.test(text.trim()) ? Number(text) : text;
 }
 
-function settingsForm({ formToken }: DashboardRequest, asked: Asked, { monitor, regions }: Subject): Html {
+function settingsForm(
+  { formToken, regionText }: DashboardRequest,
+  asked: Asked,
+  { monitor, regions }: Subject,
+): Html {
   return html`<form method="post" action="/monitors/${monitor.id}/what-if" class="stack">${formToken}
 <div class="filters">
 <div class="field"><label for="days">The last</label><select id="days" name="days">${DAYS.map(
@@ -144,7 +148,7 @@ function settingsForm({ formToken }: DashboardRequest, asked: Asked, { monitor, 
 </div>
 <fieldset><legend>Regions</legend><div class="row">${regions.map(
     (region) =>
-      html`<label class="choice"><input type="checkbox" name="region" value="${region}"${asked.regions.includes(region) ? html` checked` : NO_HTML}> ${region}</label>`,
+      html`<label class="choice"><input type="checkbox" name="region" value="${region}"${asked.regions.includes(region) ? html` checked` : NO_HTML}> ${regionText(region)}</label>`,
   )}</div></fieldset>
 <div class="row"><button class="button-main">Replay</button></div>
 </form>`;

@@ -1,3 +1,4 @@
+import type { RegionText } from '@svc/shared/regions.ts';
 import { type SystemView, systemState } from '../../api/routes/exports.ts';
 import { stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
@@ -19,14 +20,14 @@ export const servicePage: DashboardPage = {
   path: '/service',
   scope: 'read',
   navigation: { label: 'Service', group: 'Operate' },
-  async handle({ api, now }) {
+  async handle({ api, now, regionText }) {
     const system = await api.read(systemState, {});
     return {
       title: 'Service',
       isLive: true,
       body: html`${pageHead('Service', { lead: html`svc ${system.version}` })}
 <div id="service" class="stack-large" data-live>
-${parts(system)}${queues(system)}${streams(system)}${overdue(system, now)}${exported(system, now)}${errors(system, now)}
+${parts(system)}${queues(system)}${streams(system, regionText)}${overdue(system, now)}${exported(system, now)}${errors(system, now)}
 </div>`,
     };
   },
@@ -76,14 +77,14 @@ ${checked === null ? NO_HTML : html`<dt>Monitors</dt><dd>${figures.format(checke
 </dl></section>`;
 }
 
-function streams({ streams }: SystemView): Html {
+function streams({ streams }: SystemView, regionText: RegionText): Html {
   if (streams.length === 0) return NO_HTML;
   return html`<section class="stack"><h2>Streams of results</h2>
 <div class="table-frame" role="region" tabindex="0" aria-label="Streams of results"><table>
 <thead><tr><th scope="col">Region</th><th scope="col">State</th><th scope="col" class="number">Waiting</th><th scope="col" class="number">At most</th></tr></thead>
 <tbody>${streams.map(({ region, bytes, max_bytes }) => {
     const isFull = bytes > max_bytes * FULL_SHARE;
-    return html`<tr><th scope="row">${region}</th><td>${isFull ? stateLabel('degraded', 'Nearly full') : works(true)}</td>
+    return html`<tr><th scope="row">${regionText(region)}</th><td>${isFull ? stateLabel('degraded', 'Nearly full') : works(true)}</td>
 <td class="number">${mebibytes(bytes)}</td><td class="number">${mebibytes(max_bytes)}</td></tr>`;
   })}</tbody></table></div></section>`;
 }

@@ -6,7 +6,7 @@ import type { Problem } from '../../api/problem.ts';
 import type { Asset } from '../../web/assets.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { FORM_STYLE } from '../dashboard-assets.ts';
-import type { DashboardAnswer, DashboardRequest, PageApi } from '../dashboard-page.ts';
+import type { DashboardAnswer, DashboardRequest } from '../dashboard-page.ts';
 import { withoutEmptyRows, withoutRow, withRow, withSecrets } from '../forms/editing.ts';
 import {
   type Draft,
@@ -82,7 +82,9 @@ export type Editor = {
    */
   toBody?(filled: Json, stored: Pick<Stored, 'body' | 'answered'> | null): Json;
   /** Reads which options of fields are offered first, by the names of the fields; left out: all alike. */
-  likelyOptions?(api: PageApi): Promise<ReadonlyMap<string, LikelyOptions>>;
+  likelyOptions?(
+    request: Pick<DashboardRequest, 'api' | 'regionText'>,
+  ): Promise<ReadonlyMap<string, LikelyOptions>>;
   /**
    * Content between the fields and the buttons, for what is saved with the resource and is no attribute of it;
    * left out: no content.
@@ -370,7 +372,7 @@ async function filledForm(request: DashboardRequest, editor: Editor, shown: Show
   const { stored, entries, messages = NO_MESSAGES, secrets, focus = null, key } = shown;
   const { form, leftOut = [], noun } = editor;
   const references = await referencesFor(request.api, editor, entries, stored?.body ?? null);
-  const likely = (await editor.likelyOptions?.(request.api)) ?? new Map();
+  const likely = (await editor.likelyOptions?.(request)) ?? new Map();
   const view = { entries, messages, secrets, isStored: stored !== null, references, likely, focus };
   const action = stored === null ? editor.newPath : editor.editPath(stored.id);
   return formHtml(form, view, {

@@ -8,7 +8,7 @@ import { stateLabel } from '../../web/design/states.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { MONITOR_STYLE } from '../dashboard-assets.ts';
-import type { DashboardAnswer, DashboardPage, DashboardRequest, PageApi } from '../dashboard-page.ts';
+import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import { formOf, type ResourceForm } from '../forms/fields.ts';
 import type { LikelyOptions } from '../forms/render-form.ts';
 import { alertedChoice, linkChosen } from '../monitor/alerted-channels.ts';
@@ -23,18 +23,20 @@ import { componentsChoice, type Removal, removalPages } from './removal.ts';
 
 type Answer = AnswerOf<typeof dryRun>['data'][number];
 type Found = NonNullable<Answer['result']>;
+type Shown = Pick<DashboardRequest, 'now' | 'regionText'>;
 
 /** Runs the draft of a monitor in its regions, and shows what each region found. Nothing is saved. */
 const monitorTrial: Trial = {
   button: html`<button name="intent" value="try">Run it now</button>`,
   styles: [MONITOR_STYLE],
-  async run({ api, now }, body) {
+  async run(request, body) {
+    const { api } = request;
     const tried = await api.call(dryRun, {}, { body });
     if (tried.problem !== null) return tried.problem;
     const answers = tried.body.data;
     const isSilent = answers.length === 0 || answers.some(({ result }) => result === null);
     const regions = isSilent ? (await api.read(listRegions, {})).data : [];
-    return { shown: trialPanel(answers, regions, now) };
+    return { shown: trialPanel(answers, regions, request) };
   },
 };
 
@@ -43,14 +45,14 @@ const monitorTrial: Trial = {
  *
  * @param regions the current state of the regions, needed only if a region did not answer
  */
-function trialPanel(answers: readonly Answer[], regions: readonly RegionView[], now: number): Html {
+function trialPanel(answers: readonly Answer[], regions: readonly RegionView[], request: Shown): Html {
   return html`<section class="stack trial" aria-labelledby="trial" role="status">
 <h2 id="trial">What the regions found</h2>
 <p class="soft">One attempt in each region. It was not recorded, no alert was sent, and nothing was saved.</p>
 ${
   answers.length === 0
-    ? html`<p class="notice notice-warning">${noAgentText(regions, now)}, so nothing was checked. <a href="/regions">Regions</a></p>`
-    : html`<ol class="plain-list log">${answers.map((answer) => answerItem(answer, regions, now))}</ol>`
+    ? html`<p class="notice notice-warning">${noAgentText(regions, request.now)}, so nothing was checked. <a href="/regions">Regions</a></p>`
+    : html`<ol class="plain-list log">${answers.map((answer) => answerItem(answer, regions, request))}</ol>`
 }
 </section>`;
 }
@@ -77,16 +79,20 @@ function silenceOf(view: RegionView | undefined, now: number): Html {
   return html`did not answer in time: its agents are busy, or have just gone`;
 }
 
-function answerItem({ region, result }: Answer, regions: readonly RegionView[], now: number): Html {
+function answerItem(
+  { region, result }: Answer,
+  regions: readonly RegionView[],
+  { now, regionText }: Shown,
+): Html {
   if (result === null) {
     const silence = silenceOf(
       regions.find((each) => each.region === region),
       now,
     );
-    return html`<li><p class="log-line"><span class="log-state">${stateLabel('unknown', 'No answer')}</span><span class="log-place">${region}</span><span class="log-text">${silence}</span></p></li>`;
+    return html`<li><p class="log-line"><span class="log-state">${stateLabel('unknown', 'No answer')}</span><span class="log-place">${regionText(region)}</span><span class="log-text">${silence}</span></p></li>`;
   }
   return html`<li><details open>
-<summary><span class="log-line"><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${region}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${findingText(result)}</span></span></summary>
+<summary><span class="log-line"><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${regionText(region)}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${findingText(result)}</span></span></summary>
 <div class="log-more stack">${phasesLine(result)}${assertionsList(result)}</div>
 </details></li>`;
 }
@@ -235,14 +241,14 @@ function editorOf(type: MonitorType, copied: Readonly<Record<string, unknown>> =
 }
 
 /** Offers the regions with a live agent first. If no region has one, all regions are offered alike. */
-async function regionsWithAgents(api: PageApi): Promise<ReadonlyMap<string, LikelyOptions>> {
+async function regionsWithAgents({
+  api,
+  regionText,
+}: Pick<DashboardRequest, 'api' | 'regionText'>): Promise<ReadonlyMap<string, LikelyOptions>> {
   const { data } = await api.read(listRegions, {});
   const live = data.filter(({ agents }) => agents.length > 0);
   const values = new Set((live.length === 0 ? data : live).map(({ region }) => region));
-  const options = data.map(({ region, name }) => ({
-    value: region,
-    label: name === null ? region : `${region} (${name})`,
-  }));
+  const options = data.map(({ region }) => ({ value: region, label: regionText(region) }));
   return new Map([['regions', { options, values, others: 'Regions without an agent' }]]);
 }
 
