@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Region } from '@svc/shared/regions.ts';
+import type { Region, RegionText } from '@svc/shared/regions.ts';
 import { linksOf } from './links.ts';
 import { writeNatsClusterAccess } from './nats-access.ts';
 import { choosePort } from './nats-port.ts';
@@ -16,6 +16,7 @@ export type LocalClusterOptions = {
   project: string;
   dataDir: string;
   regions: readonly Region[];
+  regionText: RegionText;
   environment: NodeJS.ProcessEnv;
   /** Path of the binary. */
   natsServer: string;
@@ -67,7 +68,7 @@ export class LocalCluster {
 
   /** Resolves when every part is ready, or when the cluster is stopping; never when a part gives up. */
   async start(): Promise<void> {
-    const { print, paint, dataDir, postgres, configFile, regions } = this.#options;
+    const { print, paint, dataDir, postgres, configFile, regions, regionText } = this.#options;
     print(paint.bold('svc is starting as a cluster'));
     this.#parts.watchDisk(dataDir, () => this.#nats);
     const user = postgresUser();
@@ -94,7 +95,7 @@ export class LocalCluster {
       SVC_CONFIG: configFile ?? 'none',
     };
     this.#agents = regions.map((region) =>
-      this.#parts.service('agent', `agent ${region}`, { ...settings, SVC_REGION: region }),
+      this.#parts.service('agent', `agent ${regionText(region)}`, { ...settings, SVC_REGION: region }),
     );
     const [listen, otherListen] = await this.#listens();
     const coordinator = (number: number, SVC_LISTEN: string): Coordinator => {
@@ -167,7 +168,7 @@ export class LocalCluster {
   }
 
   async #summary(natsUrlFile: string, apiUrl: string): Promise<string[]> {
-    const { paint, dataDir, configFile, environment } = this.#options;
+    const { paint, dataDir, configFile, environment, regionText } = this.#options;
     const tokenFile = environment.SVC_API_TOKEN_FILE || join(dataDir, 'coordinator', 'api-token');
     const token = environment.SVC_API_TOKEN;
     const publicUrl = environment.SVC_PUBLIC_URL || apiUrl;
@@ -188,7 +189,9 @@ export class LocalCluster {
       `  data      ${dataDir}`,
       'Each part may be killed; it is started again, and the others go on:',
       ...row(this.#postgres, 'keeps everything; without it nothing is checked'),
-      ...this.#nats.flatMap((part, index) => row(part, leadsIn(leaders.get(`nats-${index + 1}`) ?? []))),
+      ...this.#nats.flatMap((part, index) =>
+        row(part, leadsIn((leaders.get(`nats-${index + 1}`) ?? []).map(regionText))),
+      ),
       ...this.#coordinators.flatMap(({ part, url }) => row(part, `${url}, ${this.#leads(part)}`)),
       ...this.#agents.flatMap((part) => row(part, 'checks')),
     ];

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseNatsServers, shownServers } from '@svc/shared/nats/servers.ts';
-import type { Region } from '@svc/shared/regions.ts';
+import type { Region, RegionText } from '@svc/shared/regions.ts';
 import { linksOf } from './links.ts';
 import { writeNatsAccess } from './nats-access.ts';
 import { choosePort } from './nats-port.ts';
@@ -14,6 +14,7 @@ export type LocalServiceOptions = {
   project: string;
   dataDir: string;
   regions: readonly Region[];
+  regionText: RegionText;
   environment: NodeJS.ProcessEnv;
   /**
    * Path of the binary; null when `SVC_NATS_URL`, or the file of `SVC_NATS_URL_FILE`, names a running server.
@@ -60,7 +61,7 @@ export class LocalService {
 
   /** Resolves when every part is ready; never when a part gives up. */
   async start(): Promise<void> {
-    const { print, paint, regions, dataDir, environment, configFile } = this.#options;
+    const { print, paint, regions, regionText, dataDir, environment, configFile } = this.#options;
     print(paint.bold('svc is starting'));
     this.#parts.watchDisk(dataDir, () => (this.#nats === null ? [] : [this.#nats]));
     const nats = await this.#startNats();
@@ -73,7 +74,7 @@ export class LocalService {
       SVC_PUBLIC_URL: publicUrl,
     });
     this.#agents = regions.map((region) =>
-      this.#parts.service('agent', `agent ${region}`, { ...settings, SVC_REGION: region }),
+      this.#parts.service('agent', `agent ${regionText(region)}`, { ...settings, SVC_REGION: region }),
     );
     await this.#parts.start(this.#coordinator, ...this.#agents);
     if (this.isStopping) return;
@@ -107,7 +108,7 @@ export class LocalService {
   }
 
   async #summary(natsUrl: string, publicUrl: string): Promise<string[]> {
-    const { paint, regions, dataDir, configFile, environment } = this.#options;
+    const { paint, regions, regionText, dataDir, configFile, environment } = this.#options;
     const tokenFile = environment.SVC_API_TOKEN_FILE || join(dataDir, 'api-token');
     const token = environment.SVC_API_TOKEN ? 'SVC_API_TOKEN' : tokenFile;
     const { dashboard, statusPage } = await linksOf({
@@ -122,7 +123,7 @@ export class LocalService {
       `  API       ${publicUrl}/v1/monitors   (token: ${token})`,
       `  reference ${publicUrl}/docs`,
       `  declared  ${configFile ?? 'nothing: over the API and with Terraform'}`,
-      `  agents    ${regions.join(', ')}`,
+      `  agents    ${regions.map(regionText).join(', ')}`,
       `  NATS      ${shownServers(parseNatsServers(natsUrl))}`,
       `  data      ${dataDir}`,
     ];

@@ -8,7 +8,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import { type Region, regionsWith } from '@svc/shared/regions.ts';
+import { type Region, regionsWith, regionTexts } from '@svc/shared/regions.ts';
 import { readEnvironment } from '@svc/shared/settings/environment.ts';
 import { OWN_REGIONS_SETTING } from '@svc/shared/settings/own-regions.ts';
 import { LocalCluster, type LocalClusterOptions } from './cluster.ts';
@@ -36,6 +36,7 @@ async function main(): Promise<void> {
     project: PROJECT,
     dataDir,
     regions,
+    regionText: regionTexts(extraRegions),
     environment,
     configFile: configFileOf(environment.SVC_CONFIG),
     paint: paintFor(process.stdout, environment),

@@ -208,10 +208,16 @@ test("an agent of a region of one's own joins, as the page of operations shows",
   const inOwn = (name: string, region: string) => ({ ...monitorOf(name, web.url), regions: [region] });
   const [, office = ''] = regions.split(',');
   await place.declare({
-    svc_http_monitor: { office: inOwn('Office', office), second: inOwn('Second', region) },
+    svc_http_monitor: {
+      office: inOwn('Office', office),
+      second: inOwn('Second', region),
+      down: { ...inOwn('Down', office), url: `http://127.0.0.1:${await freePort()}/` },
+    },
   });
   const started = place.start({ SVC_EXTRA_REGIONS: extra, SVC_REGIONS: regions });
+  expect(await started.line('  agents ')).toMatch(/hosta-fra, Berlin office \(office-berlin\)$/);
   await started.line('Office  no data → up');
+  expect(await started.line('Down  no data → down')).toContain(': Berlin office (office-berlin): ');
   const own = new Program('packages/agent/src/main.ts', {
     SVC_NATS_URL_FILE: join(place.folder, 'data', url),
     SVC_REGION: region,

@@ -47,7 +47,7 @@ describe('a target checked from regions', () => {
         return answers;
       },
     };
-    api = await startApi({ checks });
+    api = await startApi({ checks, ownRegions: [{ id: 'office-berlin', name: 'Berlin office' }] });
   });
   beforeEach(() => {
     asked = [];
@@ -60,6 +60,15 @@ describe('a target checked from regions', () => {
 
   const check = (...args: string[]) =>
     svc(['check', ...args], { SVC_BASE_URL: api.url, SVC_API_TOKEN: api.operator });
+
+  test('is shown with the name of a region, if it has one', async () => {
+    answers = [{ region: 'office-berlin', agent: 'a', result: { ...FOUND, outcome: 'passed' } }];
+    const { out } = await check('https://example.com/', '--region', 'office-berlin');
+    expect(out).toMatch(/^Berlin office \(office-berlin\) +passed/);
+    expect(out).toMatch(/\nBerlin office \(office-berlin\)\n/);
+    const { out: json } = await check('https://example.com/', '--json');
+    expect(JSON.parse(json)).toMatchObject([{ region: 'office-berlin' }]);
+  });
 
   test('is shown region by region, with phases, assertions and silence', async () => {
     const { code, out } = await check(

@@ -170,6 +170,19 @@ test('a region is added, its key replaced without a gap, and removed', async () 
   expect(await stateOf(coordinator)).toMatch(/^accepted/);
 });
 
+test('the list has the name of a region where the setting of the coordinator is set', async () => {
+  await region('add', 'hosta-ams', 'office-berlin', 'dc-2');
+  const list = (...args: string[]) =>
+    svc(['region', 'list', '--nats-dir', folder, ...args], {
+      SVC_EXTRA_REGIONS: 'office-berlin:Berlin office,dc-2',
+    });
+  const names = (await list()).out.split('\n').map((line) => line.split(/ {2,}/)[0]);
+  expect(names).toEqual(expect.arrayContaining(['hosta-ams', 'dc-2', 'Berlin office (office-berlin)']));
+  const { data } = JSON.parse((await list('--json')).out) as { data: { name: string }[] };
+  expect(data.map(({ name }) => name)).toContain('office-berlin');
+  expect((await region('list')).out).not.toContain('Berlin office');
+});
+
 test("a leaked key of a region is refused at once after its replacement, and so is the coordinator's", async () => {
   const { out } = await region('init', '--listen', listen);
   const { out: agent } = await region('add', 'hosta-ams');

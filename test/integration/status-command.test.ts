@@ -57,6 +57,17 @@ test('a region without an agent is shown, with since when and for how long', asy
   expect(regions).toMatchObject([{ absent_since: lost }, { absent_since: left }]);
 });
 
+test('a region is shown with its name, if it has one', async () => {
+  const { asOperator, store } = await api({ ownRegions: [{ id: 'office-berlin', name: 'Berlin office' }] });
+  const at = Date.now() - 60_000;
+  await store.transaction((tx) => writeLastSeen(tx, [{ region: 'office-berlin', at }]));
+  const { out } = await svc(['status'], asOperator);
+  expect(out).toMatch(/\nBerlin office \(office-berlin\) +none +for 60\.\d s/);
+  expect(out).toContain('Berlin office (office-berlin) has had no agent for 6');
+  const { regions } = JSON.parse((await svc(['status', '--json'], asOperator)).out);
+  expect(regions).toMatchObject([{ region: 'office-berlin', name: 'Berlin office' }]);
+});
+
 test('a coordinator that waits while another one leads misses neither a leader nor agents', async () => {
   const { asOperator, store } = await api({
     shards: async () => [{ id: 0, holder: 'another one', isHere: false }],

@@ -1,11 +1,12 @@
 import { SvcError } from '@svc/shared/errors.ts';
-import { regionId } from '@svc/shared/regions.ts';
+import { isFixedRegion, type RegionText, regionId, regionTexts } from '@svc/shared/regions.ts';
 import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { z } from 'zod';
-import { asking, openApi } from '../api.ts';
+import { asking, type OpenApi, openApi } from '../api.ts';
 import { CLI_SETTINGS } from '../cli-settings.ts';
 import { type Command, type Surroundings, UsageError } from '../command.ts';
 import { describeOptions, parseOptions } from '../options.ts';
+import { regionsAnswer, regionTextOf } from '../status/answers.ts';
 import { table } from '../table.ts';
 import { draftOf, TARGET_OPTIONS, type TargetOptions } from './target.ts';
 
@@ -68,7 +69,9 @@ async function checkFromRegions(
     }),
   );
   const { data } = answered.parse(body);
-  surroundings.out.write(json ? `${JSON.stringify(data, null, 2)}\n` : shown(data));
+  surroundings.out.write(
+    json ? `${JSON.stringify(data, null, 2)}\n` : shown(data, await regionTextFor(data, api)),
+  );
   judge(target, data);
 }
 
@@ -93,8 +96,16 @@ const answered = z.object({
 });
 type Answer = z.infer<typeof answered>['data'][number];
 
-function shown(answers: readonly Answer[]): string {
-  return `${table(answers.map(rowOf))}${answers.map(assertionsOf).join('')}`;
+/** What people see of the regions that answered. The API is asked for names only if it may have some. */
+async function regionTextFor(answers: readonly Answer[], api: OpenApi): Promise<RegionText> {
+  if (answers.every(({ region }) => isFixedRegion(region))) return regionTexts([]);
+  const { body } = await asking(api, () => api.client.request('GET', '/v1/regions'));
+  return regionTextOf(regionsAnswer.parse(body).data);
+}
+
+function shown(answers: readonly Answer[], regionText: RegionText): string {
+  const named = answers.map((answer) => ({ ...answer, region: regionText(answer.region) }));
+  return `${table(named.map(rowOf))}${named.map(assertionsOf).join('')}`;
 }
 
 function rowOf({ region, result }: Answer): string[] {

@@ -1,9 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
-import { isFixedRegion, isOwnRegionId, isRegionId, REGIONS, type Region } from '@svc/shared/regions.ts';
+import {
+  isFixedRegion,
+  isOwnRegionId,
+  isRegionId,
+  REGIONS,
+  type Region,
+  regionTexts,
+} from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { describeSettings, readEnvironment } from '@svc/shared/settings/environment.ts';
+import { OWN_REGIONS_SETTING } from '@svc/shared/settings/own-regions.ts';
 import { nearest } from '@svc/shared/text/nearest.ts';
 import { CLI_SETTINGS } from '../cli-settings.ts';
 import { type Command, runOf, type Surroundings, UsageError } from '../command.ts';
@@ -54,6 +62,8 @@ the coordinator's settings. Call it again to change the configuration: keys and 
 add makes an account and a key for the region, whose agents then reach their own jobs and results only, and prints the settings of an
 agent there. For a region that is there it prints them again. Without an init before, it begins with a server on loopback.
 
+list shows each key and how many connections use it. It takes the names of your own regions from SVC_EXTRA_REGIONS.
+
 rotate gives a new key and prints the settings. The former key works beside it until "rotate REGION --finish", which refuses while an
 agent still uses it (--force ends it nevertheless). Nothing ends it by itself. As long as no client uses the new key, rotate prints the
 same settings again.
@@ -73,7 +83,7 @@ Options of all:
 ${describeOptions(FOLDER)}
 
 Settings, from the environment:
-${describeSettings(SETTINGS)}
+${describeSettings({ ...SETTINGS, ...OWN_REGIONS_SETTING })}
 `,
   run: runOf('region', { init, add, list, rotate, remove }),
 };
@@ -139,9 +149,14 @@ async function beginOnLoopback(folder: NatsFolder, surroundings: Surroundings): 
 
 async function list(args: readonly string[], surroundings: Surroundings): Promise<void> {
   const given = parseOptions(args, LIST);
+  const { extraRegions } = readEnvironment(OWN_REGIONS_SETTING, surroundings.environment).values;
   await withFolder(given, surroundings, async (folder) => {
     const states = await keyStatesOf(folder, surroundings);
-    surroundings.out.write(given.json ? `${JSON.stringify({ data: states }, null, 2)}\n` : tableOf(states));
+    surroundings.out.write(
+      given.json
+        ? `${JSON.stringify({ data: states }, null, 2)}\n`
+        : tableOf(states, regionTexts(extraRegions)),
+    );
   });
 }
 

@@ -1,4 +1,5 @@
 import { NatsTrial, type TrialParts } from '@svc/shared/nats/trial.ts';
+import type { RegionText } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 import { lookUpNames, nameProblem, namesOfServers, resolvedServers } from '../name-lookups.ts';
 import { table } from '../table.ts';
@@ -58,9 +59,9 @@ export async function keyStates(folder: NatsFolder, warn: (line: string) => void
   });
 }
 
-export function tableOf(states: readonly KeyState[]): string {
+export function tableOf(states: readonly KeyState[], regionText: RegionText): string {
   const rows = states.map(({ name, key, since, connections, former, former_connections }) => [
-    name,
+    regionText(name),
     `${key.slice(0, 8)}…`,
     since.slice(0, 16).replace('T', ' '),
     connections === null ? 'unknown' : String(connections),

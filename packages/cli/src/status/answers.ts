@@ -1,3 +1,4 @@
+import { type RegionText, regionTexts } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 
 /**
@@ -46,6 +47,8 @@ export const regionsAnswer = z.object({
   data: z.array(
     z.object({
       region: z.string(),
+      /** Missing in the answers of an older coordinator. */
+      name: z.string().nullable().default(null),
       /** Epoch ms, as `absent_since`. */
       last_seen_at: z.number().nullable(),
       /** Missing in the answers of an older coordinator. */
@@ -64,6 +67,11 @@ export const regionsAnswer = z.object({
     }),
   ),
 });
+
+/** What people see of the regions. */
+export function regionTextOf(regions: Status['regions']): RegionText {
+  return regionTexts(regions.map(({ region: id, name }) => ({ id, name })));
+}
 
 /** Everything that the command shows. `regions` are the regions that have or had an agent. */
 export type Status = {

@@ -1,12 +1,13 @@
 import { ApiError } from '@svc/shared/api/api-error.ts';
 import { SvcError } from '@svc/shared/errors.ts';
+import type { RegionText } from '@svc/shared/regions.ts';
 import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { asking, openApi } from '../api.ts';
 import { CLI_SETTINGS } from '../cli-settings.ts';
 import type { Command } from '../command.ts';
 import { describeOptions, parseOptions } from '../options.ts';
 import { table } from '../table.ts';
-import { regionsAnswer, type Status, systemAnswer } from './answers.ts';
+import { regionsAnswer, regionTextOf, type Status, systemAnswer } from './answers.ts';
 import { absenceText, type Finding, findingsIn, isHeardElsewhere, lengthText } from './judge.ts';
 
 /**
@@ -85,7 +86,7 @@ function shownStatus(
   const sections = [
     coordinator(baseUrl, system),
     regions.length === 0 ? 'No region has an agent yet.\n' : regionTable({ system, regions }, now),
-    system.streams.length === 0 ? '' : streamTable(system.streams),
+    system.streams.length === 0 ? '' : streamTable(system.streams, regionTextOf(regions)),
     system.export.endpoints.length === 0 ? '' : exportTable(system.export.endpoints),
     system.errors.length === 0 ? '' : errorTable(system.errors),
     findings.length === 0 ? 'healthy\n' : findingTable(findings),
@@ -123,8 +124,10 @@ function shardsText(shards: Status['system']['shards']): string {
 }
 
 function regionTable({ system, regions }: Status, now: number): string {
+  const regionText = regionTextOf(regions);
   const rows = regions.flatMap((view) => {
-    const { region, agents } = view;
+    const { agents } = view;
+    const region = regionText(view.region);
     if (agents.length === 0) {
       const note = isHeardElsewhere(view, system)
         ? 'other coordinators hear its agents: this one leads no shard'
@@ -142,9 +145,9 @@ function regionTable({ system, regions }: Status, now: number): string {
   return table([['REGION', 'AGENT', 'VERSION', 'LOAD', ''], ...rows]);
 }
 
-function streamTable(streams: Status['system']['streams']): string {
+function streamTable(streams: Status['system']['streams'], regionText: RegionText): string {
   const rows = streams.map(({ region, bytes, max_bytes: limit }) => [
-    region,
+    regionText(region),
     `${(bytes / MIB).toFixed(1)} MiB`,
     `${Math.round(limit / MIB)} MiB`,
   ]);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { absenceText, lengthText } from './judge.ts';
 
 const AT = Date.UTC(2026, 10, 22, 10);
-const REGION = { region: 'hosta-fra', agents: [] };
+const REGION = { region: 'hosta-fra', name: null, agents: [] };
 
 test.each([
   [3, '3.0 s'],

@@ -1,5 +1,6 @@
+import type { RegionText } from '@svc/shared/regions.ts';
 import { utcText } from '@svc/shared/time-texts.ts';
-import type { Status } from './answers.ts';
+import { regionTextOf, type Status } from './answers.ts';
 
 /** A fault of the service, and what the operator should do. */
 export type Finding = { readonly what: string; readonly todo: string };
@@ -21,11 +22,12 @@ const MISSED_FOR_MS = 24 * 3_600_000;
  * @param now epoch ms
  */
 export function findingsIn({ system, regions }: Status, now: number): Finding[] {
+  const regionText = regionTextOf(regions);
   return [
     ...partFindings(system),
     ...queueFindings(system),
-    ...regions.flatMap((region) => regionFindings(region, system, now)),
-    ...streamFindings(system),
+    ...regions.flatMap((view) => regionFindings(view, regionText(view.region), system, now)),
+    ...streamFindings(system, regionText),
     ...exportFindings(system),
   ];
 }
@@ -94,8 +96,14 @@ export function isHeardElsewhere(
   return isLedElsewhere && since === null;
 }
 
-function regionFindings(view: Status['regions'][number], system: Status['system'], now: number): Finding[] {
-  const { region, agents, last_seen_at: seenAt } = view;
+/** @param region what people see of the region */
+function regionFindings(
+  view: Status['regions'][number],
+  region: string,
+  system: Status['system'],
+  now: number,
+): Finding[] {
+  const { agents, last_seen_at: seenAt } = view;
   const sick = agents.flatMap(({ id, machine, sick: faults }) =>
     faults.map((fault) => ({
       what: `the agent ${id} in ${region}${machine === null ? '' : ` on ${machine}`} reports ${fault}`,
@@ -119,11 +127,11 @@ const SICK: Readonly<Record<string, string>> = {
   starved: 'give its machine, or its cgroup, more CPU',
 };
 
-function streamFindings({ streams }: Status['system']): Finding[] {
+function streamFindings({ streams }: Status['system'], regionText: RegionText): Finding[] {
   return streams
     .filter(({ bytes, max_bytes: limit }) => limit > 0 && bytes > STREAM_SHARE * limit)
     .map(({ region, bytes, max_bytes: limit }) => ({
-      what: `the stream of ${region} is ${Math.round((100 * bytes) / limit)} % full: its oldest results will be lost`,
+      what: `the stream of ${regionText(region)} is ${Math.round((100 * bytes) / limit)} % full: its oldest results will be lost`,
       todo: 'find out why results are not recorded, or raise SVC_RESULTS_MAX_BYTES',
     }));
 }

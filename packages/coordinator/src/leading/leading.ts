@@ -556,7 +556,7 @@ class Leadership {
     } = parts;
     await this.#begin('export of metrics', metricsExport, () => metricsExport.load());
     await this.#begin('recorder', recorder, () => recorder.load());
-    recorder.onTransition((change) => logTransitions(this.#parts.log, change));
+    recorder.onTransition((change) => logTransitions(this.#parts.log, change, this.#parts.regionText));
     metricsExport.start();
     this.#services = leaderServices(this.#parts, parts, () => this.#declaredFile);
     if (installation !== null) await this.#startDelivery(installation);
