@@ -9,6 +9,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { type Region, regionsWith, regionTexts } from '@svc/shared/regions.ts';
+import { wrongRegion } from '@svc/shared/resources/wording.ts';
 import { readEnvironment } from '@svc/shared/settings/environment.ts';
 import { OWN_REGIONS_SETTING } from '@svc/shared/settings/own-regions.ts';
 import { LocalCluster, type LocalClusterOptions } from './cluster.ts';
@@ -109,13 +110,9 @@ function regionsOf(text: string, known: readonly Region[]) {
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
-  const unknown = names.filter((name) => !known.includes(name));
-  if (unknown.length > 0) {
-    throw new SvcError(
-      'bad-settings',
-      `SVC_REGIONS: unknown region ${unknown.join(', ')}; the regions are ${known.join(', ')}`,
-    );
-  }
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new SvcError('bad-settings', `SVC_REGIONS: ${wrongRegion(unknown, known)}`);
   if (names.length === 0) throw new SvcError('bad-settings', 'SVC_REGIONS: name at least one region');
   return [...new Set(names)];
 }

@@ -58,9 +58,7 @@ test('monitors are checked from own regions, whose results stay when the setting
   expect(refused.status).toBe(422);
   expect(refused.body.errors?.[0]).toMatchObject({
     pointer: '/regions/1',
-    message: expect.stringMatching(
-      /^"office-paris" is not one of .*, dc-2, office-berlin: did you mean "office-berlin"\?$/,
-    ),
+    message: '"office-paris" is not a region: did you mean "office-berlin"?',
   });
 
   await service.stopCoordinator();
@@ -112,5 +110,7 @@ test('a declared file that names a region which the installation lacks is refuse
   const monitor = { name: 'Web', uri: 'example.com:443', periodicity: '30s', regions: ['office-berlin'] };
   await expect(
     serviceIn(opened, { regions: [], declared: { svc_tcp_monitor: { web: monitor } } }),
-  ).rejects.toThrow(/regions\.0: "office-berlin" is not one of hosta-ams, /);
+  ).rejects.toThrow(
+    'regions.0: "office-berlin" is not a region: see GET /v1/regions; SVC_EXTRA_REGIONS of the coordinator adds your own',
+  );
 });

@@ -62,8 +62,8 @@ test('a region is shown with its name, if it has one', async () => {
   const at = Date.now() - 60_000;
   await store.transaction((tx) => writeLastSeen(tx, [{ region: 'office-berlin', at }]));
   const { out } = await svc(['status'], asOperator);
-  expect(out).toMatch(/\nBerlin office \(office-berlin\) +none +for 60\.\d s/);
-  expect(out).toContain('Berlin office (office-berlin) has had no agent for 6');
+  expect(out).toMatch(/\nBerlin office \(office-berlin\) +none +for \d/);
+  expect(out).toContain('Berlin office (office-berlin) has had no agent for ');
   const { regions } = JSON.parse((await svc(['status', '--json'], asOperator)).out);
   expect(regions).toMatchObject([{ region: 'office-berlin', name: 'Berlin office' }]);
 });

@@ -33,6 +33,10 @@ export type Refusal = {
   readonly says: Readonly<Record<Door, readonly string[] | RegExp>>;
 };
 
+/** What each door says of a region that resembles none of the known ones. */
+export const NOT_A_REGION =
+  'is not a region: see GET /v1/regions; SVC_EXTRA_REGIONS of the coordinator adds your own';
+
 export const MONITORS = RESOURCE_KINDS.filter((kind) => kind.endsWith('_monitor'));
 
 export function refusalsOf(rows: readonly Row[]): Refusal[] {

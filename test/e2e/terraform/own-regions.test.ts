@@ -50,9 +50,7 @@ describeTerraform('own regions', (terraform) => {
     await workspace.configure(checkedFrom('office-paris'));
     const errors = errorsOf(await workspace.plan());
     expect(errors).toHaveLength(1);
-    expect(errors[0]).toMatch(
-      /"office-paris" is not one of .*, dc-2, office-berlin: did you mean "office-berlin"\?/,
-    );
+    expect(errors[0]).toContain('"office-paris" is not a region: did you mean "office-berlin"?');
     await workspace.dispose();
   });
 

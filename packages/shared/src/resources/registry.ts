@@ -4,7 +4,7 @@ import { notYet } from '../settings/not-yet.ts';
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind, type Resources } from './definitions.ts';
 import { type Issue, inputSchema, issuesOf, type Surface } from './input.ts';
 import { maskIssues } from './secrets.ts';
-import { notOneOf, wrongChoice } from './wording.ts';
+import { NOT_A_REGION, wrongRegion } from './wording.ts';
 
 export type { StatusPageComponent } from './component.ts';
 export type { StatusPageComponentGroup } from './component-group.ts';
@@ -63,8 +63,8 @@ function regionIssues(input: unknown, regions: readonly Region[]): Issue[] {
   if (given.length > MOST_REGIONS) return [];
   return given.flatMap((region: unknown, index): Issue[] => {
     if (typeof region !== 'string' || regions.includes(region)) return [];
-    const message = wrongChoice(region, regions);
-    return [{ path: ['regions', index], message, unquoted: notOneOf(regions) }];
+    const message = wrongRegion(region, regions);
+    return [{ path: ['regions', index], message, unquoted: NOT_A_REGION }];
   });
 }
 

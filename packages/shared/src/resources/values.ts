@@ -3,7 +3,7 @@ import { compareRegions, isRegionId, MOST_REGIONS, REGION_FORMAT, REGIONS, type 
 import type { Attributes, SecretPart, Value } from './definition.ts';
 import { attributesSchema } from './input.ts';
 import { declaredIdentifier, identifier, type TextCheck, wellFormed } from './texts.ts';
-import { expected, listOf, tooMany, wrongChoice } from './wording.ts';
+import { expected, listOf, tooMany, wrongChoice, wrongRegion } from './wording.ts';
 
 /**
  * The types of values in definitions. Messages follow the attribute's name
@@ -139,7 +139,7 @@ export const regionSet: Value<Region[] | null> = {
       .string({ error: expected('a string') })
       .meta({ format: REGION_FORMAT })
       .superRefine((region, context) => {
-        if (!isRegionId(region)) context.addIssue({ code: 'custom', message: wrongChoice(region, REGIONS) });
+        if (!isRegionId(region)) context.addIssue({ code: 'custom', message: wrongRegion(region, REGIONS) });
       }),
     MOST_REGIONS,
     (region) => typeof region !== 'string' || !isRegionId(region),

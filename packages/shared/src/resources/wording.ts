@@ -90,6 +90,16 @@ export function wrongChoice(given: string, options: readonly string[]): string {
   return `${quoted(given)} ${notOneOf(options)}${meant === null ? '' : `: did you mean "${meant}"?`}`;
 }
 
+/** The message for a text that is no region, without the text. */
+export const NOT_A_REGION =
+  'is not a region: see GET /v1/regions; SVC_EXTRA_REGIONS of the coordinator adds your own';
+
+/** The message for a text that is none of the regions. It names the nearest one, or where regions are listed. */
+export function wrongRegion(given: string, regions: readonly string[]): string {
+  const meant = nearest(given, regions);
+  return `${quoted(given)} ${meant === null ? NOT_A_REGION : `is not a region: did you mean "${meant}"?`}`;
+}
+
 /** Writes a value for a message. Do not use it for secrets. */
 export function quoted(value: string): string {
   return `"${value.length > 60 ? `${value.slice(0, 60)}…` : value}"`;

@@ -5,7 +5,7 @@ import { SvcError } from '@svc/shared/errors.ts';
 import { isId } from '@svc/shared/ids.ts';
 import { isFixedRegion } from '@svc/shared/regions.ts';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
-import { wrongChoice } from '@svc/shared/resources/wording.ts';
+import { wrongRegion } from '@svc/shared/resources/wording.ts';
 import { userInfoJoined } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
 import { apiDiagnostics, failure, sentence } from '../api-diagnostics.ts';
@@ -87,7 +87,7 @@ export class ResourceOverApi implements ManagedResource {
     if (known === null) return [{ ...NOT_COMPARED, detail: `${NOT_COMPARED.detail} ${own.join(', ')}.` }];
     return own
       .filter((region) => !known.includes(region))
-      .map((region) => diagnosticOf({ path: ['regions'], message: wrongChoice(region, known) }));
+      .map((region) => diagnosticOf({ path: ['regions'], message: wrongRegion(region, known) }));
   }
 
   /**
