@@ -212,6 +212,25 @@ test('warns of what a declaration cannot express', async () => {
   );
 });
 
+test("the header says which regions of one's own the target needs", async () => {
+  const names = ['office-berlin', 'dc-2', 'unused'];
+  const api = await startApi({ ownRegions: names.map((id) => ({ id, name: null })) });
+  started.push(api);
+  const environment = { SVC_BASE_URL: api.url, SVC_API_TOKEN: api.operator };
+  expect((await svc(['export'], environment)).out).not.toContain('SVC_EXTRA_REGIONS');
+  const regions = ['office-berlin', 'hosta-fra'];
+  for (const own of [regions, [...regions, 'dc-2']])
+    await api.create('/v1/monitors', { type: 'tcp', ...VALID.svc_tcp_monitor, regions: own });
+  const needs = 'the coordinators that take this need in SVC_EXTRA_REGIONS: dc-2, office-berlin';
+  for (const format of ['yaml', 'hcl']) {
+    const { out } = await svc(['export', '--format', format], environment);
+    expect(out.split('\n').slice(0, 2)).toEqual([`# Exported by svc from ${api.url}`, `# ${needs}`]);
+  }
+  const json = await svc(['export', '--format', 'json'], environment);
+  expect(json.err).toContain(`svc: ${needs}\n`);
+  expect(JSON.parse(json.out)).toHaveProperty('svc_tcp_monitor');
+});
+
 describe('a file that was exported', () => {
   async function exported(api: RunningApi): Promise<string> {
     return (await svc(['export'], { SVC_BASE_URL: api.url, SVC_API_TOKEN: api.operator })).out;

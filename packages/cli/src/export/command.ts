@@ -98,7 +98,8 @@ function requireShown({ secrets }: ExportedDocument, { source }: FoundToken): vo
 }
 
 function rendered(document: ExportedDocument, format: Format, secrets: SecretsAs, baseUrl: string): string {
-  const heading = `Exported by svc from ${baseUrl}`;
+  const needed = neededSetting(document);
+  const heading = [`Exported by svc from ${baseUrl}`, ...(needed === null ? [] : [needed])];
   switch (format) {
     case 'yaml':
       return declaredYaml(document, secrets, heading);
@@ -109,6 +110,12 @@ function rendered(document: ExportedDocument, format: Format, secrets: SecretsAs
     default:
       return format satisfies never;
   }
+}
+
+/** Says which own regions the coordinators need that the document is given to; null: none. */
+function neededSetting({ ownRegions }: ExportedDocument): string | null {
+  if (ownRegions.length === 0) return null;
+  return `the coordinators that take this need in SVC_EXTRA_REGIONS: ${ownRegions.join(', ')}`;
 }
 
 type Choices = {
@@ -143,11 +150,12 @@ async function write(
  * Writes to stderr what the user must know in addition to the document: notes, and what to do with secrets.
  */
 function say(
-  { secrets: all, notes }: ExportedDocument,
+  document: ExportedDocument,
   { given, format, secrets }: Choices,
   { environment, out, err }: Surroundings,
 ): void {
-  for (const note of notes) err.write(`svc: ${note}\n`);
+  const { secrets: all, notes } = document;
+  for (const note of [...notes, neededSetting(document) ?? []].flat()) err.write(`svc: ${note}\n`);
   const file = given['secrets-file'];
   if (all.length > 0 && secrets === 'inline') {
     err.write(`svc: ${counted(all.length, 'secret')} in clear: keep it out of version control\n`);

@@ -43,7 +43,7 @@ test.each([
     fc.property(
       text.filter((each) => each.isWellFormed()),
       (body) => {
-        const file = written(exportDocument([monitor(body)]), 'inline', 'Exported');
+        const file = written(exportDocument([monitor(body)]), 'inline', ['Exported']);
         const sources = { env: {}, readFile: () => '' };
         const { entries, errors } = parseDeclaration(file, 'svc.yaml', sources);
         expect(errors).toEqual([]);

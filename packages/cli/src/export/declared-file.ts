@@ -11,9 +11,13 @@ import { environmentName, type SecretsAs } from './secrets.ts';
 /**
  * Writes the document as a declared file in YAML (`svc.yaml`).
  *
- * @param heading a line that says where the document comes from
+ * @param heading lines that say where the document comes from, and what it needs
  */
-export function declaredYaml(document: ExportedDocument, secrets: SecretsAs, heading: string): string {
+export function declaredYaml(
+  document: ExportedDocument,
+  secrets: SecretsAs,
+  heading: readonly string[],
+): string {
   const yaml = new Document(declaration(document, secrets), { aliasDuplicateObjects: false });
   // Lists of plain values are easier to read on one line.
   visit(yaml, {
@@ -25,7 +29,7 @@ export function declaredYaml(document: ExportedDocument, secrets: SecretsAs, hea
       if (typeof scalar.value === 'string' && /^[ \t]+$/m.test(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
     },
   });
-  yaml.commentBefore = ` ${heading}`;
+  yaml.commentBefore = heading.map((line) => ` ${line}`).join('\n');
   return yaml.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 

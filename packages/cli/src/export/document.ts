@@ -1,4 +1,5 @@
 import { SvcError } from '@svc/shared/errors.ts';
+import { compareRegions, isFixedRegion, type Region } from '@svc/shared/regions.ts';
 import type { Attribute, Attributes, ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { isMask, secretAt } from '@svc/shared/resources/secrets.ts';
@@ -90,6 +91,8 @@ export type ExportedDocument = {
   readonly resources: readonly ExportedResource[];
   /** All secrets, in the order of the resources. */
   readonly secrets: readonly ExportedSecret[];
+  /** The regions of one's own that monitors name, in the order in which they are shown. */
+  readonly ownRegions: readonly Region[];
   /** Notes about what the document cannot express, one line each. */
   readonly notes: readonly string[];
 };
@@ -125,7 +128,13 @@ export function exportDocument(live: readonly LiveResource[]): ExportedDocument 
       }),
     };
   });
-  return { resources, secrets: secrets.all, notes };
+  return { resources, secrets: secrets.all, ownRegions: ownRegionsIn(declared), notes };
+}
+
+function ownRegionsIn(live: readonly LiveResource[]): Region[] {
+  const named = live.flatMap(({ answered }) => (Array.isArray(answered.regions) ? answered.regions : []));
+  const own = named.filter((region) => !isFixedRegion(region));
+  return [...new Set(own)].sort(compareRegions);
 }
 
 /**

@@ -16,15 +16,20 @@ const TERRAFORM = '>= 1.5';
 /**
  * Writes the document as one Terraform file that imports every resource.
  *
- * @param heading a line that says where the document comes from
+ * @param heading lines that say where the document comes from, and what it needs
  */
-export function terraformFile(document: ExportedDocument, secrets: SecretsAs, heading: string): string {
+export function terraformFile(
+  document: ExportedDocument,
+  secrets: SecretsAs,
+  heading: readonly string[],
+): string {
   const { resources } = document;
   const variables = secrets === 'variables' ? document.secrets.map(variable) : [];
   const main = hclFile([...SETTINGS, ...variables, ...resources.map((each) => resourceBlock(each, secrets))]);
   const imports = hclFile(resources.map(importBlock));
+  const comment = [...heading, 'The provider takes its settings from SVC_BASE_URL and SVC_API_TOKEN.'];
   return [
-    `# ${heading}\n# The provider takes its settings from SVC_BASE_URL and SVC_API_TOKEN.\n\n${main}`,
+    `${comment.map((line) => `# ${line}\n`).join('')}\n${main}`,
     ...(resources.length === 0 ? [] : [`# Not needed any more after the first apply.\n\n${imports}`]),
   ].join('\n');
 }
