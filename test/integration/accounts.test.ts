@@ -397,9 +397,9 @@ describe('an agent', () => {
       () => {},
     );
     expect(await beat()).toEqual([]);
+    await reading.close();
     expect(await coordinator.removeOtherHeartbeats([OTHER])).toEqual([OWN]);
     expect(await beat()).toEqual([503]);
-    await reading.close();
   });
 
   test('can send messages of the maximum length, and no longer ones', async (context) => {

@@ -87,7 +87,7 @@ test('monitors are checked from own regions, whose results stay when the setting
   const warnings = () => service.warnings.slice(before).filter(isAboutOtherRegions);
   await service.until(() => warnings().length >= 2);
   expect(warnings().map(({ msg, region }) => [msg, region])).toEqual([
-    [expect.stringContaining('a region that this coordinator does not have'), 'dc-2'],
+    [expect.stringContaining('a region that no coordinator has'), 'dc-2'],
     [expect.stringContaining('correct SVC_REGION'), 'dc-2'],
   ]);
   expect(await regionsWithResults(service, id)).toEqual(REGIONS);

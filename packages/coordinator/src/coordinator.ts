@@ -49,7 +49,7 @@ const FOLLOW_OTHERS_EVERY_MS = 500;
 const LAST_EXPORT_MS = 2_000;
 
 const OTHER_REGION =
-  'agents run in a region that this coordinator does not have, and get no checks of it: stop them, or name the region in SVC_EXTRA_REGIONS';
+  'agents run in a region that no coordinator has, and get no checks: stop them, or name the region in SVC_EXTRA_REGIONS';
 
 export type CoordinatorParts = {
   config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies' | 'shards' | 'extraRegions'> &
@@ -246,8 +246,8 @@ export class Coordinator {
   }
 
   /**
-   * Logs the regions with agents that this coordinator does not have, and lets their agents know. A region
-   * of one's own may have been taken out of the settings while its agents run.
+   * Logs the regions with agents that no coordinator has, and lets their agents know. A region of one's own
+   * may have been taken out of the settings while its agents run.
    */
   async #nameOtherRegions(regions: readonly Region[]): Promise<void> {
     const { bus, log } = this.#parts;

@@ -44,10 +44,10 @@ export interface Bus {
     isAnew?: boolean,
   ): Promise<HeartbeatReading>;
   /**
-   * Removes the streams of heartbeats of all regions but these. The agents of the others learn by it
-   * that no coordinator reads their heartbeats. A coordinator that does read them creates the stream again.
+   * Removes the streams of heartbeats of all regions but these, where no coordinator reads them. The agents
+   * of these regions learn by it that nobody does.
    *
-   * @returns the other regions with agents that were alive within the last 10 s
+   * @returns the regions of removed streams with agents that were alive within the last 10 s
    * @throws BusDisconnected, or the error that the server answered
    */
   removeOtherHeartbeats(regions: readonly Region[]): Promise<Region[]>;

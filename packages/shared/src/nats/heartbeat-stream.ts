@@ -107,6 +107,7 @@ export async function removeOtherHeartbeats(
   const withAgents: Region[] = [];
   for (const region of others) {
     const { state } = await bus.unlessLost(() => streams.info(heartbeatsStream(region)));
+    if (state.consumer_count > 0) continue;
     if (state.messages > 0) withAgents.push(region);
     await bus.unlessLost(() => streams.delete(heartbeatsStream(region)));
   }
