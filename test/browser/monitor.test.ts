@@ -25,13 +25,16 @@ async function newestOf(chart: Locator, title: string): Promise<string> {
   return cells[titles.indexOf(title)] ?? 'no such column';
 }
 
+/** The longest id of a region. Its name has the maximum length too. */
+const OWN_REGION = 'w'.repeat(32);
+
 describe.skipIf(skipsBrowser)('the page of a monitor', () => {
   let api: RunningApi;
   let browser: TestBrowser;
   let id: number;
   let path: string;
   beforeAll(async () => {
-    api = await startApi();
+    api = await startApi({ ownRegions: [{ id: OWN_REGION, name: 'W'.repeat(64) }] });
     api.clock.advance(200 * DAY_MS + 13.75 * HOUR_MS);
     id = await addSampleHistory(api);
     path = `/monitors/${id}`;
@@ -234,6 +237,8 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
       name: long,
       url: `https://shop.example/${long}${long}`,
       periodicity: '1m',
+      active: true,
+      regions: [OWN_REGION, 'hostc-asia-southeast1'],
     };
     const { body } = await api.call('POST', '/v1/monitors', { ...monitor, description: long });
     const longId = Number((body as { id: string }).id);
@@ -243,10 +248,20 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
       ...{ slot, monitor_id: longId, region: 'hostc-asia-southeast1', outcome: 'failed', latency: 1 },
       ...{ error_message: long, agent: long },
     });
+    await addRows(api.store, 'monitor_notices', {
+      ...{ monitor_id: longId, region: OWN_REGION, since: slot, key: 'long', told: '[]' },
+    });
     const visitor = await browser.visitor({ width: 320, theme: 'light', hasScript: true });
-    const page = await openDashboard(api, visitor, `/monitors/${longId}`);
-    await openAll(page);
-    expect(await pageProblems(page)).toEqual([]);
+    for (const where of [
+      `/monitors/${longId}`,
+      `/monitors/${longId}/results`,
+      `/monitors/${longId}/what-if`,
+      '/?name=www',
+    ]) {
+      const page = await openDashboard(api, visitor, where);
+      await openAll(page);
+      expect(await pageProblems(page), where).toEqual([]);
+    }
     await visitor.close();
   });
 
