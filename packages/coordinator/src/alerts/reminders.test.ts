@@ -100,9 +100,12 @@ const failFor = (ms: number) => periods(ms / PERIOD, 'failed');
 let areDelivered = true;
 async function deliver(): Promise<void> {
   if (!areDelivered) return;
-  await it.write(`INSERT INTO delivery_threads (notification_id, incident, at)
-    SELECT notification_id, incident, max(created_at) FROM deliveries WHERE state = 'pending' GROUP BY 1, 2
-    ON CONFLICT (notification_id, incident) DO UPDATE SET at = excluded.at`);
+  await it.write(
+    `INSERT INTO delivery_threads (notification_id, incident, at)
+    SELECT DISTINCT notification_id, incident, CAST(? AS BIGINT) FROM deliveries WHERE state = 'pending'
+    ON CONFLICT (notification_id, incident) DO UPDATE SET at = excluded.at`,
+    it.clock.wall(),
+  );
   await it.write("UPDATE deliveries SET state = 'delivered', due_at = NULL");
 }
 
@@ -221,6 +224,33 @@ test('after an escalation, the last announced status is repeated, an hour after 
   expect(await reminded()).toEqual([]);
   await failFor(2 * PERIOD);
   expect((await reminded()).map(({ alert }) => alert.status)).toEqual(['error']);
+});
+
+test('an alert that follows a reminder begins the next interval again', async () => {
+  await periods(HOUR / PERIOD + 1, 'degraded');
+  expect(await reminded()).toHaveLength(1);
+  await periods((2 * HOUR) / PERIOD - 2, 'degraded');
+  await failFor(2 * HOUR - PERIOD);
+  expect(await reminded()).toHaveLength(1);
+  await failFor(2 * PERIOD);
+  expect((await reminded()).map(({ alert }) => alert.status)).toEqual(['degraded', 'error']);
+});
+
+test('after a kill before a reminder was sent, the next one comes an interval after it was sent', async () => {
+  await failFor(PERIOD);
+  areDelivered = false;
+  try {
+    await failFor(HOUR);
+    expect(await reminded()).toHaveLength(1);
+    await failFor(5 * HOUR);
+  } finally {
+    areDelivered = true;
+  }
+  await kill();
+  await failFor(2 * HOUR - PERIOD);
+  expect(await reminded()).toHaveLength(1);
+  await failFor(2 * PERIOD);
+  expect((await reminded()).map(({ alert }) => alert.reminder?.number)).toEqual([1, 2]);
 });
 
 test('none comes while the monitor has no data; one comes when it still fails after that', async () => {

@@ -32,11 +32,11 @@ export type DueReminder = {
 export type ReminderPlace = Pick<DueReminder, 'monitorId' | 'notificationId'>;
 
 /**
- * The next due reminders of a shard, by monitor and channel, at most `limit`. The first reminder about an
- * incident is due `remind_every` after the last alert that may have reached the channel, or after the
- * beginning of the incident if no alert did. Each further one is due after an interval twice as long as the
- * one before, at most a day. None is due while a delivery about the monitor waits for the channel, or while
- * the channel is stopped.
+ * The next due reminders of a shard, by monitor and channel, at most `limit`. The first interval is
+ * `remind_every`, and each further one is twice as long as the one before, at most a day. An interval begins
+ * with the last alert or reminder of the incident that may have reached the channel, or with the incident if
+ * none did. No reminder is due while a delivery about the monitor waits for the channel, or while the channel
+ * is stopped.
  *
  * @param search.exceptKinds kinds of channel that get no reminders
  * @param search.after       only reminders after this one; null: from the first one on
@@ -72,7 +72,7 @@ export async function dueReminders(
         WHEN coalesce(r.number, 0) >= ${LONGEST_AFTER} THEN ${LONGEST_MS}
         WHEN n.remind_every_ms << CAST(coalesce(r.number, 0) AS INT) > ${LONGEST_MS} THEN ${LONGEST_MS}
         ELSE n.remind_every_ms << CAST(coalesce(r.number, 0) AS INT) END
-        <= ${wholeMs(search.now)} - coalesce(r.at, t.at, i.opened_at)
+        <= ${wholeMs(search.now)} - CASE WHEN r.at > t.at THEN r.at ELSE coalesce(t.at, r.at, i.opened_at) END
       AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.state = 'pending'
         AND d.notification_id = l.notification_id AND d.monitor_id = l.monitor_id)
     ORDER BY l.monitor_id, l.notification_id LIMIT ${limit}`.execute(work);
