@@ -1,3 +1,4 @@
+import { TERRAFORM_PROVIDER } from '@svc/shared/api/client-settings.ts';
 import type { ClientOptions } from './connection.ts';
 import { Connection } from './connection.ts';
 import { dataSources } from './data-sources/registry.ts';
@@ -59,7 +60,7 @@ class SvcProvider implements Provider {
     const terraform = /^[\w.+-]{1,50}$/.test(terraformVersion) ? ` terraform/${terraformVersion}` : '';
     return {
       ...this.#clientOptions,
-      userAgent: `terraform-provider-svc/${this.#version}${terraform}`,
+      userAgent: `${TERRAFORM_PROVIDER}/${this.#version}${terraform}`,
     };
   }
 }

@@ -1,3 +1,4 @@
+import { TERRAFORM_PROVIDER } from '@svc/shared/api/client-settings.ts';
 import { type OwnRegion, regionsWith } from '@svc/shared/regions.ts';
 import {
   DEFINITIONS,
@@ -14,7 +15,7 @@ import type { ListScope } from '../store/declaration/resource-lists.ts';
 import type { ResourceTable } from '../store/declaration/resources.ts';
 import type { ApiParts } from './api-parts.ts';
 import { instantText } from './body-members.ts';
-import { idOf, type ServedEndpoint, workspaceOf } from './endpoint.ts';
+import { type ApiRequest, idOf, type ServedEndpoint, workspaceOf } from './endpoint.ts';
 import { nameFilter, offsetPage, typeFilter } from './lists.ts';
 import {
   type Changes,
@@ -113,6 +114,8 @@ export function defineResources<const P extends string, K extends ResourceKind>(
     },
     replace: {
       summary: `Replace all attributes of a ${noun}`,
+      description:
+        'An attribute that the body leaves out gets its default. From the Terraform provider it keeps its value: the provider sends all attributes that its version knows.',
       answer: `The ${noun} as it is now.`,
       body: { resource: kinds },
       problems,
@@ -225,8 +228,9 @@ export function serveResources<const P extends string, K extends ResourceKind, T
       async replace(request) {
         const id = idOf(request);
         const kind = await kindOf(request, id);
-        const attributes = attributesIn(kind, bodyOf(request.body, request), parts.ownRegions);
-        const options = versionOptions(request);
+        const body = bodyOf(request.body, request);
+        const attributes = attributesIn(kind, body, parts.ownRegions);
+        const options = { kept: notKnownTo(request, kind, body), ...versionOptions(request) };
         const before =
           written === undefined ? null : await reading.findStored(table, rowsOf(request), id, 'open');
         return async (change) => {
@@ -258,6 +262,21 @@ export function attributesIn(
   const result = parseResource(kind, body, 'api', regionsWith(ownRegions));
   if (result.ok) return result.value;
   throw invalid(result.issues);
+}
+
+/**
+ * Returns the attributes that the sender of a replacement does not know, so that they keep their values. The
+ * Terraform provider sends every attribute that it knows, and an unset one as null: what it leaves out is
+ * newer than the provider, and was set elsewhere. Other clients leave out what shall have its default.
+ */
+function notKnownTo(
+  request: Pick<ApiRequest, 'header'>,
+  kind: ResourceKind,
+  body: unknown,
+): readonly string[] {
+  if (!request.header('user-agent')?.startsWith(`${TERRAFORM_PROVIDER}/`)) return [];
+  const sent = new Set(Object.keys(body as object));
+  return Object.keys(DEFINITIONS[kind].attributes).filter((name) => !sent.has(name));
 }
 
 function declaredHeaders({ owner, localName }: Metadata, { declaredFile }: Parts): Record<string, string> {

@@ -81,6 +81,18 @@ describe('monitors', () => {
     expect(await api.call('GET', `/v1/monitors/${id}`)).toMatchObject({ status: 404 });
   });
 
+  test('a replacement resets what it leaves out, unless the Terraform provider does not know it', async () => {
+    const set = { quorum: 'any', confirm_after: 3, description: 'Sells' };
+    const { id } = await created('/v1/monitors', { ...MONITOR, ...set });
+    const path = `/v1/monitors/${id}`;
+    const body = { ...MONITOR, name: 'New', quorum: null };
+    const provider = { 'user-agent': 'terraform-provider-svc/0.1.0 terraform/1.11.4' };
+    const byProvider = await api.call('PUT', path, body, provider);
+    expect(byProvider.body).toMatchObject({ name: 'New', ...set, quorum: 'majority' });
+    const replaced = await api.call('PUT', path, body, { 'user-agent': 'curl/8.5.0' });
+    expect(replaced.body).toMatchObject({ quorum: 'majority', confirm_after: 1, description: null });
+  });
+
   test('status and votes come from the latest verdict', async () => {
     const { id } = await created('/v1/monitors', MONITOR);
     const at = api.clock.wall() - 1_500;

@@ -71,6 +71,7 @@ export interface ConfigurationChange {
    * the file owns. With `declared`, the file takes over an existing resource.
    *
    * @param options.expectedVersions versions of the row that the caller may replace; absent: any version
+   * @param options.kept names of attributes that stay as they are
    * @throws NotFound, PreconditionFailed, InvalidReference,
    *   DeniedEndpoint, Immutable, Conflict `taken` or `declared-in-file`
    */
@@ -78,7 +79,11 @@ export interface ConfigurationChange {
     kind: K,
     id: number,
     attributes: AttributesOf<K>,
-    options?: { expectedVersions?: readonly number[]; declared?: { localName: string } },
+    options?: {
+      expectedVersions?: readonly number[];
+      declared?: { localName: string };
+      kept?: readonly string[];
+    },
   ): Promise<void>;
 
   /**

@@ -66,6 +66,8 @@ export class ChangeScope {
 export type WriteOptions = {
   readonly expectedVersions?: readonly number[];
   readonly declared?: { localName: string };
+  /** Names of attributes that an update leaves as they are. */
+  readonly kept?: readonly string[];
 };
 
 type Head = OwnedRow & { row_version: number };

@@ -134,10 +134,12 @@ async function revised<T extends ResourceTable>(
   { rows, links }: Present<T>,
   rules: Rules<T>,
 ): Promise<Revision<T> | null> {
-  const { id, kind, attributes } = entry;
+  const { id, kind, kept = [] } = entry;
   const { resourceOf, columnsOf, revisedColumns } = KINDS[table];
   const row = writableRow(scope, table, id, rows.get(id), entry);
   const before = resourceOf(scope.secrets, row, 'open', links?.get(id) ?? []).attributes as AttributesIn<T>;
+  const stays = Object.entries(before).filter(([name]) => kept.includes(name));
+  const attributes = { ...entry.attributes, ...Object.fromEntries(stays) };
   const isSame = sameAttributes(before, attributes);
   if (isSame && !changesOwnership(row, entry)) return null;
   refuseReplacing(table, id, kind, before, attributes);

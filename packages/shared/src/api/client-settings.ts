@@ -1,4 +1,10 @@
 /**
+ * Name of the Terraform provider in its `User-Agent`. The API knows by it that an attribute that the
+ * request leaves out is one that this version of the provider does not know.
+ */
+export const TERRAFORM_PROVIDER = 'terraform-provider-svc';
+
+/**
  * The fault of an address of the API, as text that follows the setting's name; null when the address is good.
  */
 export function baseUrlProblem(text: string): string | null {
