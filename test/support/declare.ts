@@ -4,6 +4,7 @@ import { type LiveResource, liveConfiguration } from '@svc/cli/export/declared-r
 import { DeclaredFile } from '@svc/coordinator/declaration/yaml/declared-file.ts';
 import { resourcesNamedByFile } from '@svc/coordinator/declaration/yaml/plan.ts';
 import { ApiClient } from '@svc/shared/api/client.ts';
+import { type OwnRegion, regionsWith } from '@svc/shared/regions.ts';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { Secret } from '@svc/shared/secret.ts';
@@ -19,6 +20,7 @@ export async function declare(
   { workspaceId, configuration, store, secrets, clock }: RunningApi,
   text: string,
   env: Readonly<Record<string, string | undefined>> = {},
+  ownRegions: readonly OwnRegion[] = [],
 ): Promise<void> {
   const folder = await temporaryFolder();
   const path = join(folder.path, DECLARED_FILE);
@@ -27,6 +29,7 @@ export async function declare(
   const file = new DeclaredFile({
     ...parts,
     version: 'test',
+    regions: regionsWith(ownRegions),
     allowsDelete: false,
     channelProblem: () => null,
   });

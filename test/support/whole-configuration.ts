@@ -29,6 +29,9 @@ export const WHOLE_CONFIGURATION: Resources = {
       public: true,
       description: `Prüfung – 検査: $\${literal} %%{x} # not a comment`,
       regions: ['hostc-us-east4', 'hosta-fra'],
+      quorum: '2',
+      confirm_after: 3,
+      recover_after: 2,
       otlp_endpoint: 'http://collector.example:4318/v1/metrics',
       otlp_headers: { Authorization: 'Bearer of the collector', 'X-Tenant': `\${a}` },
       headers: [
@@ -90,6 +93,8 @@ export const WHOLE_CONFIGURATION: Resources = {
       public: true,
       description: 'Primary',
       regions: ['hostb-par'],
+      quorum: 'any',
+      confirm_after: 10,
       otlp_endpoint: 'https://otlp.example.com',
       otlp_headers: { A: 'b' },
     },
@@ -107,6 +112,8 @@ export const WHOLE_CONFIGURATION: Resources = {
       public: true,
       description: 'Mail',
       regions: ['hostb-tyo', 'hosta-ams'],
+      quorum: 'all',
+      recover_after: 10,
       otlp_endpoint: 'http://collector.example:4318',
       otlp_headers: { 'X-Tenant': 'a' },
       record_assertions: [
@@ -123,7 +130,7 @@ export const WHOLE_CONFIGURATION: Resources = {
     ...EVERY_CHANNEL,
     email: {
       ...{ name: 'Mail', provider_type: 'email', email: { email: 'ops@example.com' } },
-      remind_every: '4h',
+      ...{ notify_unknown: false, remind_every: '4h' },
     },
     webhook: {
       name: 'Hook',
