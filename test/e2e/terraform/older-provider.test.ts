@@ -99,17 +99,24 @@ describeTerraform('a provider that is older than the coordinator', ({ binary, wo
     await expectSetElsewhere('Two');
   });
 
-  test('imports resources that have what it does not know', async () => {
+  test('imports and looks up resources that have what it does not know', async () => {
+    const state = await workspace.state();
     const imported = await openOlder();
     await imported.configure(declared('Two'));
-    for (const address of [
-      ...Object.keys(MONITOR_KINDS).map((kind) => `${kind}.it`),
-      'svc_notification.it',
-    ]) {
-      const { id } = (await workspace.state())[address] ?? {};
+    for (const [address, { id }] of Object.entries(state)) {
       expect(await imported.import(address, String(id))).toEqual([]);
     }
-    await expectNothingToDo(imported);
+    const monitor = { id: state['svc_http_monitor.it']?.id };
+    const channel = { id: state['svc_notification.it']?.id };
+    await applyForGood(imported, {
+      ...declared('Two'),
+      data: { svc_monitor: { it: monitor }, svc_notification: { it: channel }, svc_monitors: { all: {} } },
+    });
+    expect(await imported.state()).toMatchObject({
+      'svc_http_monitor.it': { regions: ['hosta-fra', 'office-berlin'] },
+      'data.svc_monitor.it': { name: 'Two' },
+      'data.svc_notification.it': { name: 'Two' },
+    });
     await imported.dispose();
   });
 
