@@ -33,11 +33,13 @@ export type GivenSlots = {
  * minute ahead, only slots up to the present are believed.
  *
  * @param wall the present, epoch ms
+ * @param decided the newest decided slot of each monitor, where the caller has read it; 0: no slot is decided
  */
 export async function loadNewestSlots(
   store: Store,
   monitors: Pick<LiveMonitors, 'get' | 'values'>,
   wall: number,
+  decided: Iterable<GivenSlot> | AsyncIterable<GivenSlot> = decidedSlots(store),
 ): Promise<GivenSlots> {
   const recorded = await newestRecordedSlot(store);
   const ahead = recorded !== null && recorded > wall + BELIEVED_AHEAD_MS ? recorded : null;
@@ -47,7 +49,7 @@ export async function loadNewestSlots(
     if (slot > until || monitors.get(id) === undefined) return;
     if (slot > (newest.get(id) ?? 0)) newest.set(id, slot);
   };
-  for await (const row of decidedSlots(store)) note(row);
+  for await (const row of decided) note(row);
   for await (const row of newestOffGridSlots(store, until)) note(row);
   if (recorded === null) return { newest, ahead };
   for (let periodsBack = 0; periodsBack <= PERIODS; periodsBack += 1) {

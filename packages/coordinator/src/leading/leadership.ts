@@ -50,6 +50,7 @@ import { PageNews } from '../pages/subscribers/news.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import { notLeading } from '../store/errors.ts';
 import { loadWindows, windowsOfUnknownZones } from '../store/incidents/maintenance-windows.ts';
+import type { GivenSlot } from '../store/results/recorded-slots.ts';
 import { createRecordingStore, type RecordingStore } from '../store/results/recording-store.ts';
 import { numbersFor, type RegionNumbers } from '../store/results/region-numbers.ts';
 import { shardStates } from '../store/shards.ts';
@@ -140,10 +141,14 @@ export async function readShard(
   const now = Math.floor(clock.wall());
   const monitors = await (known?.reload(store, secrets, shard) ??
     MonitorsInMemory.load(store, secrets, shard));
-  const given = await loadNewestSlots(store, monitors, now);
   const states: ShardData['states'] = [];
   for await (const some of storedStates(store, now, shard)) states.push(some);
+  const given = await loadNewestSlots(store, monitors, now, decidedIn(states));
   return { monitors, given, states };
+}
+
+function* decidedIn(states: ShardData['states']): Generator<GivenSlot> {
+  for (const some of states) for (const { id, decidedSlot: slot } of some) yield { id, slot };
 }
 
 /** The parts of one leadership, built and not started. */
