@@ -4,6 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Clock, systemClock } from '@svc/shared/clock.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import pg from 'pg';
@@ -49,8 +50,12 @@ type Pair = {
 
 let databases = 0;
 
-/** Two coordinators, of which the first leads. A monitor and its channel are declared at the second. */
-async function pairIn(context: TestContext): Promise<Pair> {
+/**
+ * Two coordinators, of which the first leads. A monitor and its channel are declared at the second.
+ *
+ * @param leaseClock the lease clock of the second
+ */
+async function pairIn(context: TestContext, leaseClock: Clock = systemClock): Promise<Pair> {
   const opened = openedIn(context);
   const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
   web.answerWith(well);
@@ -73,7 +78,13 @@ async function pairIn(context: TestContext): Promise<Pair> {
     database: throughLink,
     regions: [],
   });
-  const second = await serviceIn(opened, { ...shared, natsUrl: nats.url, database: url, regions: REGIONS });
+  const second = await serviceIn(opened, {
+    ...shared,
+    leaseClock,
+    natsUrl: nats.url,
+    database: url,
+    regions: REGIONS,
+  });
   expect([await isLeading(first), await isLeading(second)]).toEqual([true, false]);
   const monitor = await created(second, '/v1/monitors', {
     type: 'http',
@@ -209,6 +220,14 @@ describe.concurrent('two coordinators', () => {
     const keys = results.map(({ cron_timestamp, region }) => `${cron_timestamp} ${region}`);
     expect(new Set(keys).size).toBe(keys.length);
     expect(told(pair)).toEqual(['error', 'recovered']);
+  });
+
+  test('a leader that stops says so over NATS, and the other one does not wait for its next look', async (context) => {
+    // With this clock, no pause ends by itself.
+    const pair = await pairIn(context, { ...systemClock, after: () => () => {} });
+    await stopLeader(pair.first, pair);
+    await untilLeading(pair.second);
+    await checkedAgain(pair.second, pair);
   });
 
   test('a leader that is cut off from the database is replaced, and learns it with its first write', async (context) => {

@@ -46,6 +46,8 @@ export type LocalServiceOptions = LocalAgentOptions & {
   shards?: number;
   /** The clock of services that share a database; left out: a clock of its own. */
   clock?: ScaledClock;
+  /** The clock for leases; left out: the system's. */
+  leaseClock?: Clock;
   /** Further configuration of the NATS server, and the nkey seeds that it then requires. */
   accounts?: { configuration: string; seedOf: (part: 'coordinator' | Region) => string };
 };
@@ -179,7 +181,7 @@ export class LocalService {
       streams: new NatsResultStreams(bus),
       clock: observe?.clock(this.clock) ?? this.clock,
       // The lease has real time, because the database has.
-      leaseClock: systemClock,
+      leaseClock: this.#options.leaseClock ?? systemClock,
       log: this.#log,
       memory: SHARED_MEMORY,
       environment: {},

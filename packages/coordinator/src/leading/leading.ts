@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import { QUEUED_HINT } from '@svc/shared/messages/subjects.ts';
+import { QUEUED_HINT, RESIGNED_HINT } from '@svc/shared/messages/subjects.ts';
 import { onAbort, pause } from '@svc/shared/waiting.ts';
 import type { Deliverer } from '../alerts/deliverer.ts';
 import type { LedShard } from '../api/api-parts.ts';
@@ -400,8 +400,17 @@ export class Leading implements ChangeEffects, Leaders {
       lookFrom = clock.monotonic() + TRY_AGAIN_MS;
     };
     const starting = new Set<Promise<void>>();
+    /** Its abort ends the wait until the next look. */
+    let waiting = new AbortController();
+    const lookNow = () => waiting.abort();
+    const hints = bus.subscribe(RESIGNED_HINT, lookNow);
+    onAbort(signal, () => {
+      hints.close();
+      lookNow();
+    });
     while (!signal.aborted) {
-      await pause(clock, LOOK_EVERY_MS, signal);
+      await pause(clock, LOOK_EVERY_MS, waiting.signal);
+      waiting = new AbortController();
       if (signal.aborted) break;
       const now = clock.monotonic();
       if (this.#led.size > 0 && now - lostAt >= WITHOUT_NATS_MS && (await this.#canAnotherLead())) {
@@ -442,12 +451,13 @@ export class Leading implements ChangeEffects, Leaders {
   }
 
   async #end(shard: number, { leadership, lease }: Led): Promise<void> {
+    const { isAlone, bus } = this.#parts;
     await leadership.stop();
     await lease.resign();
+    if (!isAlone && bus.isConnected) bus.publish(RESIGNED_HINT, '');
     if (this.#led.get(shard)?.leadership !== leadership) return;
     // If another coordinator may lead next, the data of these services would soon be old.
-    if (shard === 0)
-      this.#lastServices = this.#parts.isAlone ? (leadership.services ?? this.#lastServices) : null;
+    if (shard === 0) this.#lastServices = isAlone ? (leadership.services ?? this.#lastServices) : null;
     this.#led.delete(shard);
   }
 }

@@ -74,6 +74,12 @@ export const heartbeatsStream = (region: Region): string => `SVC_HEARTBEATS_${re
  */
 export const QUEUED_HINT = 'svc.hints.queued';
 
+/**
+ * Subject between coordinators: a leader has given up the lease of a shard. The message is empty. It is a hint,
+ * so nothing depends on its arrival.
+ */
+export const RESIGNED_HINT = 'svc.hints.resigned';
+
 export const ALL_JOBS = 'svc.jobs.*';
 export const ALL_RESULTS = 'svc.results.>';
 export const ALL_HEARTBEATS = 'svc.heartbeats.*.*';
