@@ -132,17 +132,22 @@ export type ShardData = {
  * written since before this call.
  *
  * @param known monitors that were reloaded before; undefined: there are none
+ * @param signal ends the reading of states, which is the longest part
  * @throws StoreError
  */
 export async function readShard(
   { shard, store, secrets, clock }: Pick<LeadershipParts, 'shard' | 'store' | 'secrets' | 'clock'>,
   known: MonitorsInMemory | undefined,
+  signal?: AbortSignal,
 ): Promise<ShardData> {
   const now = Math.floor(clock.wall());
   const monitors = await (known?.reload(store, secrets, shard) ??
     MonitorsInMemory.load(store, secrets, shard));
   const states: ShardData['states'] = [];
-  for await (const some of storedStates(store, now, shard)) states.push(some);
+  for await (const some of storedStates(store, now, shard)) {
+    signal?.throwIfAborted();
+    states.push(some);
+  }
   const given = await loadNewestSlots(store, monitors, now, decidedIn(states));
   return { monitors, given, states };
 }

@@ -76,8 +76,10 @@ type Led = { readonly leadership: Leadership; readonly lease: Lease };
 type Ahead = {
   /** What the leader had written when the reading began. The data are of use only if it has written no more. */
   readonly written: WriteCount;
-  /** Null: the reading has failed. */
+  /** Null: the reading has failed, or was ended. */
   readonly data: Promise<ShardData | null>;
+  /** Ends the reading when its data are of no use. It would take CPU time from a take-over. */
+  readonly end: () => void;
 };
 
 /**
@@ -119,6 +121,8 @@ export class Leading implements ChangeEffects, Leaders {
   readonly #known = new Map<number, MonitorsInMemory>();
   /** Monotonic instant from which {@link #known} may be read, ms; infinite while it is being read. */
   #readMonitorsFrom = Number.NEGATIVE_INFINITY;
+  /** The reading of {@link #known}. It never rejects. */
+  #readingMonitors: Promise<void> = Promise.resolve();
   /** Monotonic instant from which this coordinator may announce itself, ms. */
   #announceFrom = Number.NEGATIVE_INFINITY;
 
@@ -258,17 +262,22 @@ export class Leading implements ChangeEffects, Leaders {
     const ahead = this.#ahead.get(id);
     const isWorthless = ahead?.written.term !== written.term || ahead.written.writes !== written.writes;
     if (ahead !== undefined && isWorthless) {
+      ahead.end();
       this.#ahead.delete(id);
       this.#aheadFrom = leaseClock.monotonic() + AHEAD_AGAIN_MS;
     }
     if (!isFalling || !isWorthless || leaseClock.monotonic() < this.#aheadFrom) return;
+    // The monitors are being read, and would be read twice.
+    const known = this.#known.get(id);
+    if (known === undefined && this.#led.size === 0) return;
     log.info({ shard: id }, 'the leader of a shard is late: this coordinator reads its data');
     const shard = { id, count: shardCount };
-    const data = readShard({ ...this.#parts, shard }, this.#known.get(id)).catch((error: unknown) => {
-      log.debug({ error: messageOf(error) }, 'cannot read the data of a shard ahead');
+    const ending = new AbortController();
+    const data = readShard({ ...this.#parts, shard }, known, ending.signal).catch((error: unknown) => {
+      log.debug({ error: messageOf(error) }, 'the data of a shard were not read ahead');
       return null;
     });
-    this.#ahead.set(id, { written, data });
+    this.#ahead.set(id, { written, data, end: () => ending.abort() });
   }
 
   /** Reads the monitors of each shard, once, for a coordinator that leads none. */
@@ -280,8 +289,8 @@ export class Leading implements ChangeEffects, Leaders {
       for (let id = 0; id < shardCount; id += 1) {
         if (this.#known.has(id)) continue;
         const monitors = await new MonitorsInMemory().reload(store, secrets, { id, count: shardCount });
-        if (this.#led.size > 0) break;
         this.#known.set(id, monitors);
+        if (this.#led.size > 0) break;
       }
     } catch (error) {
       waitMs = TRY_AGAIN_MS;
@@ -333,6 +342,7 @@ export class Leading implements ChangeEffects, Leaders {
       onLost: () => ended.resolve(),
     };
     const unchanged = ahead === undefined ? null : await Lease.take(taken, ahead.written);
+    if (unchanged === null) ahead?.end();
     const lease = unchanged ?? (await Lease.take(taken));
     if (lease === null) return;
     const maySend = () => lease.isTrusted();
@@ -354,6 +364,7 @@ export class Leading implements ChangeEffects, Leaders {
     });
     try {
       if (signal.aborted) throw new LeadershipEnded();
+      if (unchanged === null) await this.#readingMonitors;
       const known = this.#known.get(shard);
       const data =
         unchanged === null
@@ -394,6 +405,7 @@ export class Leading implements ChangeEffects, Leaders {
     let lookFrom = Number.NEGATIVE_INFINITY;
     const failed = (error: unknown) => {
       // After a fail-over, what was read before may be ahead of the database.
+      for (const ahead of this.#ahead.values()) ahead.end();
       this.#ahead.clear();
       if (signal.aborted) return;
       this.#logFailure(error);
@@ -419,7 +431,7 @@ export class Leading implements ChangeEffects, Leaders {
         continue;
       }
       if (this.#led.size > 0) this.#known.clear();
-      else if (now >= this.#readMonitorsFrom) void this.#readMonitors();
+      else if (now >= this.#readMonitorsFrom) this.#readingMonitors = this.#readMonitors();
       if (now < lookFrom || (shardCount === 1 && this.#led.size > 0)) continue;
       try {
         const step = await this.#nextStep();
