@@ -389,6 +389,26 @@ describe('missing data', () => {
     expect(await told(WEBHOOK)).toEqual([]);
   });
 
+  test.each([
+    ['was frozen for hours, as on a machine that sleeps', (ms: number) => it.clock.stepBoth(ms)],
+    ['had its clock set forward by hours', (ms: number) => it.clock.stepWall(ms)],
+  ])(
+    'is not told while a monitor that is checked each hour waits for its check after svc %s',
+    async (_, skip) => {
+      await declare(1, { periodMs: 60 * MINUTE });
+      await periods(2, ALL, [1, 2, 3]);
+      skip(8 * 60 * MINUTE);
+      await it.recorder.flushed();
+      await notices.looked();
+      await periods(1, ALL, [2, 3]);
+      expect(it.status(1)).toBe('unknown');
+      await silent(10);
+      expect(await told()).toEqual([]);
+      await periods(1, ALL, [1, 2, 3]);
+      expect(await told()).toEqual([]);
+    },
+  );
+
   test('the message has the reason, since when, and how long it lasted', async () => {
     await periods(2, ALL, [1, 2, 3]);
     await silent(8);

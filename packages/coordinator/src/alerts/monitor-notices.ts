@@ -33,6 +33,11 @@ import type { Vote } from '../verdict/status.ts';
 import { HUMAN_KINDS } from './registry.ts';
 
 const LOOK_EVERY_MS = 10_000;
+/**
+ * If more time lies between two looks, this process was frozen or the clock was set forward, ms. Votes may have
+ * expired meanwhile, as in an outage of svc.
+ */
+const LONGEST_GAP_MS = 60_000;
 /** Maximum number of notices that one transaction begins or ends. */
 const NOTICES_PER_TRANSACTION = 100;
 /**
@@ -96,7 +101,10 @@ export class MonitorNotices {
    * by id of the workspace. Epoch ms on the slots' clock.
    */
   readonly #silentAt = new Map<number, number>();
-  #startedAt = 0;
+  /** Since when svc has worked without a gap, epoch ms on the slots' clock. */
+  #workingSince = 0;
+  /** The last look, epoch ms on the slots' clock. */
+  #lookedAt = 0;
   #cancelTimer: () => void = () => {};
   #looking: Promise<void> = Promise.resolve();
   #isWaiting = false;
@@ -107,7 +115,8 @@ export class MonitorNotices {
   }
 
   start(): void {
-    this.#startedAt = this.#parts.slotClock.now();
+    this.#workingSince = this.#parts.slotClock.now();
+    this.#lookedAt = this.#workingSince;
     this.#cancelTimer = this.#parts.clock.every(LOOK_EVERY_MS, () => this.#lookSoon());
   }
 
@@ -132,6 +141,7 @@ export class MonitorNotices {
   }
 
   async #look(): Promise<void> {
+    this.#noteGap();
     try {
       this.#open ??= Map.groupBy(
         await storedNotices(this.#parts.store, this.#parts.shard),
@@ -152,6 +162,12 @@ export class MonitorNotices {
       this.#open = null;
       this.#parts.log.error({ error: messageOf(error) }, 'notices about monitors failed: svc tries again');
     }
+  }
+
+  #noteGap(): void {
+    const now = this.#parts.slotClock.now();
+    if (now - this.#lookedAt > LONGEST_GAP_MS) this.#workingSince = now;
+    this.#lookedAt = now;
   }
 
   /**
@@ -178,7 +194,7 @@ export class MonitorNotices {
       now: clock.monotonic() + slotClock.jumpedMs,
       electable: electable(),
       regionAfterMs,
-      workingSince: (workspaceId) => Math.max(this.#startedAt, this.#silentAt.get(workspaceId) ?? 0),
+      workingSince: (workspaceId) => Math.max(this.#workingSince, this.#silentAt.get(workspaceId) ?? 0),
       isHeld,
     };
     const due: DueChange[] = [];

@@ -48,7 +48,7 @@ export type NoticeMoment = {
   readonly regionAfterMs: number;
   /**
    * Since when svc has been able to get data of the workspace, epoch ms on the slots' clock: since the start of
-   * the leadership, or since most monitors of the workspace had data again.
+   * the leadership, since this process was frozen, or since most monitors of the workspace had data again.
    */
   readonly workingSince: (workspaceId: number) => number;
   /** Whether announcements about the monitor are held. */
