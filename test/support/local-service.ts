@@ -62,7 +62,8 @@ export type Transition = {
   reason: string;
 };
 
-const SECRET_KEY = randomBytes(32).toString('base64');
+/** The key of all services of this process. A coordinator that takes over one of their databases needs it. */
+export const SECRET_KEY = randomBytes(32).toString('base64');
 const TOKEN = 'token-of-the-operator-in-the-tests';
 
 /**
