@@ -35,7 +35,11 @@ async function placeFor(context: TestContext) {
     folder,
     opened,
     async coordinator(port = 0) {
-      const bus = await connectBus({ url: nats.url, name: 'coordinator', log });
+      const connectNats = async () => {
+        const bus = await connectBus({ url: nats.url, name: 'coordinator', log });
+        return { bus, streams: new NatsResultStreams(bus) };
+      };
+      const connected = await connectNats();
       const coordinator = new Coordinator({
         config: {
           listen: { host: '127.0.0.1', port },
@@ -66,13 +70,13 @@ async function placeFor(context: TestContext) {
         operator: {},
         ownExport: null,
         exports: NO_EXPORT_SETTINGS,
-        bus,
-        streams: new NatsResultStreams(bus),
+        nats: connected,
+        connectNats,
         clock: systemClock,
         log,
         environment: {},
       });
-      return { bus, coordinator };
+      return { bus: connected.bus, coordinator };
     },
   };
 }

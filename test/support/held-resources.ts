@@ -49,7 +49,7 @@ export class HeldResources {
       inbox: () => bus.inbox(),
       close: () => bus.close(),
       onConnection: (listener) => both(hold(this.#listeners), bus.onConnection(listener)),
-      expectPairs: (pairs) => bus.expectPairs(pairs),
+      expectRegions: (count) => bus.expectRegions(count),
       removeOtherHeartbeats: (regions) => bus.removeOtherHeartbeats(regions),
       readHeartbeats: async (...parts) => {
         const reading = await bus.readHeartbeats(...parts);

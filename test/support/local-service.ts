@@ -142,12 +142,15 @@ export class LocalService {
 
   async startCoordinator(): Promise<void> {
     const { observe } = this.#options;
-    const bus = await connectBus({
-      url: this.#natsUrl,
-      name: 'coordinator',
-      log: this.#log,
-      ...this.#keyOf('coordinator'),
-    });
+    const connectNats = async () => {
+      const bus = await connectBus({
+        url: this.#natsUrl,
+        name: 'coordinator',
+        log: this.#log,
+        ...this.#keyOf('coordinator'),
+      });
+      return { bus: observe?.bus(bus) ?? bus, streams: new NatsResultStreams(bus) };
+    };
     const coordinator = new Coordinator({
       config: {
         listen: { host: '127.0.0.1', port: 0 },
@@ -178,8 +181,8 @@ export class LocalService {
       operator: OPERATOR_VALUES,
       ownExport: this.#options.ownExport ?? null,
       exports: { ...NO_EXPORT_SETTINGS, intervalMs: 1_000, ...this.#options.exports },
-      bus: observe?.bus(bus) ?? bus,
-      streams: new NatsResultStreams(bus),
+      nats: await connectNats(),
+      connectNats,
       clock: observe?.clock(this.clock) ?? this.clock,
       // The lease has real time, because the database has.
       leaseClock: this.#options.leaseClock ?? systemClock,

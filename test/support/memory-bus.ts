@@ -57,7 +57,7 @@ export class MemoryBus implements Bus {
   }
 
   /** Does nothing: this bus has no bound on what is on the way. */
-  expectPairs(): void {}
+  expectRegions(): void {}
 
   /**
    * Reads heartbeats. Unlike in NATS, messages from before the

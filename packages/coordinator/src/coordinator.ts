@@ -3,7 +3,6 @@ import { hostname } from 'node:os';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import type { Bus, ResultStreams } from '@svc/shared/nats/bus.ts';
 import { OwnExport } from '@svc/shared/own-metrics/own-export.ts';
 import type { OwnExportSettings } from '@svc/shared/own-metrics/own-metrics-settings.ts';
 import {
@@ -22,7 +21,7 @@ import type { CoordinatorConfig } from './config.ts';
 import { resealWhereDue } from './declaration/reseal.ts';
 import type { DeclaredFileParts } from './declaration/yaml/declared-file.ts';
 import type { ExportSettings } from './export/export-settings.ts';
-import type { LeadershipSettings } from './leading/leadership.ts';
+import type { LeadershipSettings, NatsConnection } from './leading/leadership.ts';
 import { Leading } from './leading/leading.ts';
 import { StartedParts } from './leading/started-parts.ts';
 import { OperatorTokens } from './operator-tokens.ts';
@@ -72,9 +71,10 @@ export type CoordinatorParts = {
   exports: ExportSettings;
   /** How the coordinator's own metrics are exported; null: they are not exported. */
   ownExport: OwnExportSettings | null;
-  /** A connected bus. The coordinator closes the bus when it stops. */
-  bus: Bus;
-  streams: ResultStreams;
+  /** The connection to NATS for everything but the shards from 1 on. The coordinator closes it when it stops. */
+  nats: NatsConnection;
+  /** Connects to NATS once more, for one shard. */
+  connectNats: () => Promise<NatsConnection>;
   clock: Clock;
   /**
    * Clock with which the leader measures its lease. It runs
@@ -171,7 +171,8 @@ export class Coordinator {
   }
 
   async #start(): Promise<{ url: string }> {
-    const { config, operator, exports, bus, streams, clock, log, environment, readDeclaration } = this.#parts;
+    const { config, operator, exports, nats, clock, log, environment, readDeclaration } = this.#parts;
+    const { bus } = nats;
     this.#started.add('bus', () => bus.close());
     const store = await openDatabase(config.database, log);
     this.#started.add('store', () => store.close());
@@ -180,7 +181,8 @@ export class Coordinator {
     await admitRegions(store, config.extraRegions);
     const regions = regionsWith(config.extraRegions);
     const regionText = regionTexts(config.extraRegions);
-    bus.expectPairs(regions.length * shardCount);
+    const connections = [nats, ...(await this.#connectShards(shardCount - 1))];
+    for (const connection of connections) connection.bus.expectRegions(regions.length);
     const previous = config.previousSecretKey;
     const secrets = new Secrets(
       parseSecretKey(config.secretKey).reveal(),
@@ -218,7 +220,7 @@ export class Coordinator {
       jobKey,
       workspaceId,
       bus,
-      streams,
+      connectionOf: (shard) => connections[shard] ?? nats,
       declaring: { env: environment, read: readDeclaration },
     });
     this.#leading = leading;
@@ -245,14 +247,24 @@ export class Coordinator {
     return listening;
   }
 
+  /** Shards share no connection, so each reads as far ahead as the only shard of an installation would. */
+  #connectShards(count: number): Promise<NatsConnection[]> {
+    const connect = async () => {
+      const connection = await this.#parts.connectNats();
+      this.#started.add('bus of a shard', () => connection.bus.close());
+      return connection;
+    };
+    return Promise.all(Array.from({ length: count }, connect));
+  }
+
   /**
    * Logs the regions with agents that no coordinator has, and lets their agents know. A region of one's own
    * may have been taken out of the settings while its agents run.
    */
   async #nameOtherRegions(regions: readonly Region[]): Promise<void> {
-    const { bus, log } = this.#parts;
+    const { nats, log } = this.#parts;
     try {
-      for (const region of await bus.removeOtherHeartbeats(regions)) log.warn({ region }, OTHER_REGION);
+      for (const region of await nats.bus.removeOtherHeartbeats(regions)) log.warn({ region }, OTHER_REGION);
     } catch (error) {
       // Only this warning and that of the agents are missing then. The next start tries again.
       log.info({ error: messageOf(error) }, 'cannot look for agents of other regions');

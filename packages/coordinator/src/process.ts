@@ -103,12 +103,12 @@ async function createCoordinator(
   errors: RecentErrors,
   onNewerDatabase: (error: Error) => void,
 ): Promise<Coordinator> {
-  const [bus, apiTokens] = await Promise.all([
-    connectBus({
-      ...busOptionsOf(config),
-      name: 'svc coordinator',
-      log,
-    }),
+  const connectNats = async () => {
+    const bus = await connectBus({ ...busOptionsOf(config), name: 'svc coordinator', log });
+    return { bus, streams: new NatsResultStreams(bus) };
+  };
+  const [nats, apiTokens] = await Promise.all([
+    connectNats(),
     config.apiToken ?? generatedTokens(config.dataDir),
   ]);
   const { host, port } = config.listen;
@@ -131,8 +131,8 @@ async function createCoordinator(
     operator: config,
     exports: exportSettingsOf(config),
     ownExport: ownExportOf(config),
-    bus,
-    streams: new NatsResultStreams(bus),
+    nats,
+    connectNats,
     clock: systemClock,
     log,
     recentErrors: () => errors.list(),

@@ -85,7 +85,10 @@ export type LeadershipSettings = Pick<
   | 'regionNoticeAfterMs'
 >;
 
-export type LeadershipParts = {
+/** A connection to NATS. */
+export type NatsConnection = { readonly bus: Bus; readonly streams: ResultStreams };
+
+export type LeadershipParts = NatsConnection & {
   /** The shard that is led. */
   readonly shard: Shard;
   /** The regions of the installation, in the order in which they are shown. */
@@ -105,8 +108,6 @@ export type LeadershipParts = {
   readonly visitorKey: Secret<Uint8Array>;
   /** Id of the workspace that the declared file belongs to. */
   readonly workspaceId: number;
-  readonly bus: Bus;
-  readonly streams: ResultStreams;
   readonly clock: Clock;
   readonly log: Logger;
   /** Whether no other coordinator can use the database. */
@@ -493,7 +494,7 @@ function busWhile(maySend: () => boolean, bus: Bus): Bus {
       bus.publish(...message);
     },
     subscribe: (...subscription) => bus.subscribe(...subscription),
-    expectPairs: (pairs) => bus.expectPairs(pairs),
+    expectRegions: (count) => bus.expectRegions(count),
     readHeartbeats: (...reading) => bus.readHeartbeats(...reading),
     removeOtherHeartbeats: (regions) => bus.removeOtherHeartbeats(regions),
     flush: () => bus.flush(),

@@ -26,6 +26,7 @@ import {
   createDeclaredFile,
   type InstallationParts,
   type LeadershipParts,
+  type NatsConnection,
   readShard,
   type ShardData,
 } from './leadership.ts';
@@ -60,7 +61,9 @@ const SILENT_AFTER_FAILURE_MS = 30_000;
  */
 const AHEAD_AGAIN_MS = 30_000;
 
-type LeadingParts = Omit<LeadershipParts, 'maySend' | 'shard'> & {
+type LeadingParts = Omit<LeadershipParts, 'maySend' | 'shard' | 'streams'> & {
+  /** The connection for the leadership of a shard. `bus` is for this object. */
+  readonly connectionOf: (shard: number) => NatsConnection;
   /** Number of shards. */
   readonly shardCount: number;
   /** Clock for the leases. It runs at the speed of the database's clock. */
@@ -348,6 +351,7 @@ export class Leading implements ChangeEffects, Leaders {
     const maySend = () => lease.isTrusted();
     const leadership = new Leadership({
       ...this.#parts,
+      ...this.#parts.connectionOf(shard),
       shard: { id: shard, count: shardCount },
       store: lease.store,
       maySend,

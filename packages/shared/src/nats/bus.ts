@@ -20,10 +20,10 @@ export interface Bus {
     options?: SubscribeOptions,
   ): BusSubscription;
   /**
-   * Sets the maximum number of pairs of region and shard that are read. Call it before the first reading. All
+   * Sets the maximum number of regions that are read, for one shard. Call it before the first reading. All
    * readings together then stay below the bytes at which NATS closes a connection (`read-ahead.ts`).
    */
-  expectPairs(pairs: number): void;
+  expectRegions(regions: number): void;
   /**
    * Reads the heartbeats of a region's agents: first the newest heartbeat of each agent, which NATS keeps,
    * and then new heartbeats.

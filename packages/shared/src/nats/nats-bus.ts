@@ -252,8 +252,8 @@ export class NatsBus implements Bus {
     return { close: () => subscription.unsubscribe(), drain: () => this.#drain(subscription) };
   }
 
-  expectPairs(pairs: number): void {
-    this.readAhead.expectPairs(pairs);
+  expectRegions(regions: number): void {
+    this.readAhead.expectRegions(regions);
   }
 
   readHeartbeats(
