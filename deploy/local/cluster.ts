@@ -9,7 +9,7 @@ import type { Part } from './part.ts';
 import { Parts } from './parts.ts';
 import { openDataFolder, postgresUser, preparePostgres } from './postgres.ts';
 import { natsServerPart } from './service.ts';
-import { streamLeaders } from './stream-leaders.ts';
+import { streamLeaders, untilStreamsCanBeMade } from './stream-leaders.ts';
 
 export type LocalClusterOptions = {
   /** Root of the repository. */
@@ -79,13 +79,10 @@ export class LocalCluster {
     if (this.isStopping) return;
     this.#postgres = this.#parts.server(database.server);
     this.#nats = nats.configFiles.map((file, index) =>
-      this.#parts.server({
-        ...natsServerPart(`nats-server ${index + 1}`, this.#options.natsServer, file),
-        // Before the servers have chosen a leader, no stream can be created.
-        isReadyLine: (line) => line.includes('metadata leader'),
-      }),
+      this.#parts.server(natsServerPart(`nats-server ${index + 1}`, this.#options.natsServer, file)),
     );
     await this.#parts.start(this.#postgres, ...this.#nats);
+    await untilStreamsCanBeMade(nats.urlFile, () => this.isStopping);
     if (this.isStopping) return;
     const settings = { SVC_NATS_URL_FILE: nats.urlFile, SVC_NATS_ADDRESS: nats.addresses[0] ?? '' };
     const ofCoordinators = {
