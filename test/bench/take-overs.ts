@@ -54,6 +54,8 @@ const [monitors = 1_000, rounds = 10] = process.argv.slice(2, 4).map(Number);
 const [asked = 'all', kept] = process.argv.slice(4);
 const shards = Number(process.env.SVC_SHARDS ?? 1);
 const isLarge = monitors > 10_000 || process.env.LARGE === '1';
+/** Time in which a coordinator that waits reads its monitors for the first time, ms. */
+const READS_MONITORS_MS = isLarge ? 45_000 : 0;
 const regions = isLarge ? CHECKED_FROM.slice(0, 1) : CHECKED_FROM;
 
 const children = new Children();
@@ -222,6 +224,7 @@ async function endAndReplace(signal: NodeJS.Signals, { program }: Coordinator): 
   await heard.untilSent();
   await delay(2_000);
   await program.start();
+  await delay(READS_MONITORS_MS);
 }
 
 /** Each case makes its event, and resolves when both coordinators run again. */
@@ -373,6 +376,7 @@ try {
   await pair[1].program.start();
   if (isNew) await delay(untilAllHaveBegunMs(monitors) + 30_000);
   else await delay(20_000);
+  await delay(READS_MONITORS_MS);
   console.log(machine());
   const names = rounds === 0 ? [] : asked === 'all' ? Object.keys(CASES) : asked.split(',');
   const rows: string[][] = [];
