@@ -2,6 +2,7 @@
  * Measures take-overs between two coordinators over one PostgreSQL. The leader is killed, stopped, frozen
  * or cut off; or the database is restarted, made read-only or set back. Arguments: monitors (1,000), rounds
  * of each case (10; 0 only fills the database), cases (all), a folder that keeps the database between runs.
+ * If there are more than 10,000 monitors, most of them have a period of five minutes, and all have one region.
  *
  * The time without dispatch is the longest silence between two jobs of a shard around the
  * event. SVC_SHARDS sets the number of shards. The first coordinator that leads a shard
