@@ -101,8 +101,13 @@ const LONG = [
   'packages/coordinator/src/store/writing.test.ts',
 ];
 
-/** Tests that load the machine so much that others beside them would be late. */
-const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts'];
+/** Tests that load the machine so much that others beside them would be late, or that would be late themselves. */
+const ALONE = [
+  'test/e2e/kill.test.ts',
+  'test/e2e/stop-on-stalled-disk.test.ts',
+  // Ten coordinators in one process, whose leases end by the clock of a real database.
+  'test/integration/{take-over,lost-commits,shards}.test.ts',
+];
 
 /** Two workers work while two wait. The projects of one group have the same number. */
 const BESIDE = { maxWorkers: 4, isolate: false };

@@ -34,7 +34,7 @@ async function untilLed(...expected: [LocalService, number][]): Promise<void> {
   for (;;) {
     const led = await Promise.all(expected.map(async ([service]) => (await ledBy(service)).length));
     if (expected.every(([, count], index) => led[index] === count)) return;
-    await delay(20);
+    await delay(200);
   }
 }
 
@@ -43,7 +43,7 @@ async function untilAll(service: LocalService, status: string): Promise<void> {
   for (;;) {
     const { data } = await service.get<{ data: { status: string }[] }>('/v1/monitors');
     if (data.length === MONITORS && data.every((monitor) => monitor.status === status)) return;
-    await delay(20);
+    await delay(200);
   }
 }
 
@@ -121,7 +121,7 @@ test('shards are led evenly, and no result and no alert is lost or doubled when 
       const slots = data.map(({ cron_timestamp: slot }) => slot);
       expect(new Set(slots).size).toBe(slots.length);
       if (data.some(({ cron_timestamp: slot, outcome }) => slot > since && outcome === 'passed')) break;
-      await delay(20);
+      await delay(200);
     }
   }
   await expect(serviceIn(opened, { ...shared, shards: 2, regions: [] })).rejects.toMatchObject({

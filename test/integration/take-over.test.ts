@@ -114,7 +114,7 @@ async function created(service: LocalService, path: string, body: object): Promi
 const isLeading = async (service: LocalService) => (await service.metric('svc_leading')) === 1;
 
 async function untilLeading(service: LocalService): Promise<void> {
-  while (!(await isLeading(service))) await delay(10);
+  while (!(await isLeading(service))) await delay(100);
 }
 
 /** The term under which the shard is led; '': the last leader has resigned. */
@@ -244,7 +244,7 @@ describe.concurrent('two coordinators', () => {
     expect(first.said.has(stops)).toBe(false);
     // Only now do the first coordinator's statements, which the link held back, reach the database.
     link.release();
-    while (!first.said.has(stops)) await delay(10);
+    while (!first.said.has(stops)) await delay(100);
     expect([whileCutOff, first.said.get(stops)]).toEqual([false, 1]);
     expect((await shown(first, pair)).status).toBe('error');
     await stopLeader(second, pair);
@@ -259,7 +259,7 @@ describe.concurrent('two coordinators', () => {
     const { second, web, hook, link } = pair;
     link.hold();
     while (!second.said.has('the leader of a shard is late: this coordinator reads its data'))
-      await delay(10);
+      await delay(100);
     link.release();
     web.answerWith(failing);
     await hook.received(1);
@@ -267,7 +267,7 @@ describe.concurrent('two coordinators', () => {
     await untilLeading(second);
     web.answerWith(well);
     // If the first coordinator could not record that the alert was sent, the second one sends it again.
-    while (!told(pair).includes('recovered')) await delay(10);
+    while (!told(pair).includes('recovered')) await delay(100);
     expect(told(pair)[0]).toBe('error');
     link.release();
   });
@@ -285,7 +285,7 @@ describe.concurrent('two coordinators', () => {
     expect(await isLeading(first)).toBe(false);
     // The first coordinator can lead again when it has NATS again.
     natsLink.lead(nats.port);
-    while (!first.said.has('connected to NATS again')) await delay(10);
+    while (!first.said.has('connected to NATS again')) await delay(100);
     await stopLeader(second, pair);
     await untilLeading(first);
     web.answerWith(well);
@@ -302,7 +302,7 @@ describe.concurrent('two coordinators', () => {
     // On this clock, 200 s are 20 s of real time. That is longer than a leader waits for NATS, and longer
     // than a coordinator without NATS leaves a free lease to others.
     await new Promise<void>((resolve) => first.clock.after(200_000, resolve));
-    while (!(await isLeading(first)) && !(await isLeading(second))) await delay(10);
+    while (!(await isLeading(first)) && !(await isLeading(second))) await delay(100);
     await nats.restart();
     await untilLeading(second);
     await checkedAgain(second, pair);

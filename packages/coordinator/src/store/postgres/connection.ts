@@ -16,7 +16,7 @@ export const LOCK_LIMIT_MS = 5_000;
 const IDLE_LIMIT_MS = 3_000;
 /** Maximum wait for all answers of one exchange, ms. After this time the client gives the connection up. */
 const ANSWER_LIMIT_MS = 60_000;
-const DIAL_LIMIT_MS = 5_000;
+const DIAL_LIMIT_MS = 10_000;
 /**
  * Time without traffic after which client and server each check that the other side still answers (TCP
  * keepalive), ms.
