@@ -101,13 +101,11 @@ const LONG = [
   'packages/coordinator/src/store/writing.test.ts',
 ];
 
-/** Tests that load the machine so much that others beside them would be late, or that would be late themselves. */
-const ALONE = [
-  'test/e2e/kill.test.ts',
-  'test/e2e/stop-on-stalled-disk.test.ts',
-  // Ten coordinators in one process, whose leases end by the clock of a real database.
-  'test/integration/{take-over,lost-commits,shards}.test.ts',
-];
+/** Tests that load the machine so much that others beside them would be late. */
+const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts'];
+
+/** Tests with up to ten coordinators in one process. On a busy machine their leases of a real database would expire. */
+const SHARED_DATABASE = ['test/integration/{take-over,lost-commits,shards}.test.ts'];
 
 /** Two workers work while two wait. The projects of one group have the same number. */
 const BESIDE = { maxWorkers: 4, isolate: false };
@@ -173,7 +171,7 @@ export default defineConfig({
       project(2, {
         name: 'system',
         include: filesOf(...OF_SEVERAL_PARTS),
-        exclude: ALONE,
+        exclude: [...ALONE, ...SHARED_DATABASE],
         ...SEVERAL_PARTS,
       }),
       project(2, {
@@ -195,6 +193,7 @@ export default defineConfig({
           ]),
       project(3, { name: 'worlds', include: filesOf(...WORLDS), ...BESIDE, ...LOW_PRIORITY }),
       project(3, { name: 'alone', include: filesOf(...ALONE), maxWorkers: BESIDE.maxWorkers }),
+      project(4, { name: 'shared database', include: filesOf(...SHARED_DATABASE), maxWorkers: 2 }),
     ],
   },
 });
