@@ -104,8 +104,8 @@ const LONG = [
 /** Tests that load the machine so much that others beside them would be late. */
 const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts'];
 
-/** Tests with up to ten coordinators in one process. On a busy machine their leases of a real database would expire. */
-const SHARED_DATABASE = ['test/integration/{take-over,lost-commits,shards}.test.ts'];
+/** Tests with five to ten coordinators in one process. On a busy machine their leases of a real database would expire. */
+const MANY_COORDINATORS = ['test/integration/{changes,take-over,lost-commits,shards}.test.ts'];
 
 /** Two workers work while two wait. The projects of one group have the same number. */
 const BESIDE = { maxWorkers: 4, isolate: false };
@@ -171,7 +171,7 @@ export default defineConfig({
       project(2, {
         name: 'system',
         include: filesOf(...OF_SEVERAL_PARTS),
-        exclude: [...ALONE, ...SHARED_DATABASE],
+        exclude: [...ALONE, ...MANY_COORDINATORS],
         ...SEVERAL_PARTS,
       }),
       project(2, {
@@ -193,7 +193,7 @@ export default defineConfig({
           ]),
       project(3, { name: 'worlds', include: filesOf(...WORLDS), ...BESIDE, ...LOW_PRIORITY }),
       project(3, { name: 'alone', include: filesOf(...ALONE), maxWorkers: BESIDE.maxWorkers }),
-      project(4, { name: 'shared database', include: filesOf(...SHARED_DATABASE), maxWorkers: 2 }),
+      project(4, { name: 'many coordinators', include: filesOf(...MANY_COORDINATORS), maxWorkers: 2 }),
     ],
   },
 });
