@@ -2,7 +2,12 @@ import { hostname } from 'node:os';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { HEARTBEAT_INTERVAL_MS, type Heartbeat, type Sickness } from '@svc/shared/messages/heartbeat.ts';
+import {
+  HEARTBEAT_INTERVAL_MS,
+  type Heartbeat,
+  type Sickness,
+  UNSTORED_TODO,
+} from '@svc/shared/messages/heartbeat.ts';
 import { heartbeatSubject, MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
@@ -143,5 +148,4 @@ export class Heartbeats {
   }
 }
 
-const UNSTORED =
-  'NATS stores no heartbeats of this region, so it gets no checks: start the coordinator; if it runs, correct SVC_REGION, or name the region in SVC_EXTRA_REGIONS of the coordinator';
+const UNSTORED = `NATS stores no heartbeats of this region, so it gets no checks: ${UNSTORED_TODO}`;

@@ -24,6 +24,9 @@ export const MAX_AGENTS_PER_REGION = 1_000;
 export const MAX_KEPT_HEARTBEATS = MAX_AGENTS_PER_REGION + 100;
 /** Maximum size of a heartbeat with its headers, bytes. Most heartbeats have about 500 bytes. */
 export const MAX_HEARTBEAT_BYTES = 4 * 1_024;
+/** What to do when NATS stores no heartbeats of a region, because no coordinator has made the region's stream. */
+export const UNSTORED_TODO =
+  'start the coordinator; if it runs, correct SVC_REGION, or name the region in SVC_EXTRA_REGIONS of the coordinator';
 
 const agentId = z.string().min(1).max(128);
 

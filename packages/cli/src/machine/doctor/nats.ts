@@ -1,5 +1,5 @@
 import { SvcError } from '@svc/shared/errors.ts';
-import { MAX_HEARTBEAT_BYTES } from '@svc/shared/messages/heartbeat.ts';
+import { MAX_HEARTBEAT_BYTES, UNSTORED_TODO } from '@svc/shared/messages/heartbeat.ts';
 import { AGENT_QUEUE, heartbeatSubject, jobsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { busOptionsOf } from '@svc/shared/nats/nats-settings.ts';
 import { parseNatsServers, shownServers } from '@svc/shared/nats/servers.ts';
@@ -133,10 +133,7 @@ async function maySendHeartbeats(trial: NatsTrial, region: Region): Promise<Find
     return failed(`the key may not send heartbeats of ${region}`, OTHER_REGION);
   return (await trial.hasReceiver(subject, payload))
     ? ok(`the key may send heartbeats, and NATS stores those of ${region}`)
-    : warning(
-        `NATS stores no heartbeats of ${region}`,
-        'start the coordinator; if it runs, correct SVC_REGION, or name the region in SVC_EXTRA_REGIONS of the coordinator',
-      );
+    : warning(`NATS stores no heartbeats of ${region}`, UNSTORED_TODO);
 }
 
 /** Checks that an agent's key can neither listen to another region's jobs and results nor manage streams. */
