@@ -308,9 +308,9 @@ test('when totals can never be stored, notes exceed their bound, and the next st
       ];
   await store.commit([{ sql: refuse, rows: [[]] }]);
 
+  first.stop();
   const clock = new FakeClock();
   const second = await started({ settings, clock });
-  first.stop();
   const recorded = 20;
   for (let each = 0; each < recorded; each += 1) await record(second, 1);
   const kept = async () => {

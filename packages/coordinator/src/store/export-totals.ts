@@ -66,15 +66,16 @@ export function insertNote({ id, results }: ExportNote, shard: Shard = ONLY_SHAR
 
 /** The greatest id of all notes of all shards, removed notes included; 0: there was no note. */
 export async function lastNote({ read }: Pick<Store, 'read'>): Promise<number> {
+  // The notes are read first: the transaction that removes a note also writes the fact.
+  const { id } = await read
+    .selectFrom('export_notes')
+    .select(({ fn }) => fn.max<number | null>('id').as('id'))
+    .executeTakeFirstOrThrow();
   const facts = await read
     .selectFrom('facts')
     .select('value')
     .where('key', 'like', `${NOTES_UNTIL}%`)
     .execute();
-  const { id } = await read
-    .selectFrom('export_notes')
-    .select(({ fn }) => fn.max<number | null>('id').as('id'))
-    .executeTakeFirstOrThrow();
   return Math.max(id ?? 0, ...facts.map(({ value }) => Number(value)));
 }
 
