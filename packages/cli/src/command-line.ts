@@ -34,7 +34,7 @@ const COMMANDS: Readonly<Record<string, ListedCommand>> = {
     load: async () => (await import('./export/command.ts')).exportCommand,
   },
   incident: {
-    summary: 'list incidents, and write messages for visitors about them',
+    summary: 'list and acknowledge incidents, and write messages for visitors about them',
     load: async () => (await import('./notes/incident-command.ts')).incidentCommand,
   },
   login: {

@@ -165,6 +165,21 @@ describe('the OpenAPI document', () => {
     });
   });
 
+  test('a quorum is taken as a number or as text, and answered as text, with the same bounds', () => {
+    const texts = { type: 'string', enum: expect.arrayContaining(['majority', 'any', 'all', '1', '28']) };
+    const taken = {
+      anyOf: [{ anyOf: [{ type: 'number', minimum: 1, maximum: 28 }, texts] }, { type: 'null' }],
+    };
+    expect(document).toMatchObject({
+      components: {
+        schemas: {
+          svc_http_monitor_input: { properties: { quorum: taken } },
+          svc_http_monitor: { properties: { quorum: texts } },
+        },
+      },
+    });
+  });
+
   test('answers have the documented members', async () => {
     const body = { type: 'tcp', name: 'a', uri: 'a.example:1', periodicity: '1m' };
     const { body: answered } = await api.call('POST', '/v1/monitors', body);

@@ -398,5 +398,5 @@ function valueSchema(name: string, { value, presence }: Attribute): Json {
   if (presence === 'computed' && name.endsWith('_at')) return jsonSchema(instant, 'output');
   // Parsing turns a set into another type, but answers show a
   // list, as requests do. So this is the schema of the input.
-  return jsonSchema(value.schema, 'input');
+  return jsonSchema(value.schema, value.type === 'set' ? 'input' : 'output');
 }

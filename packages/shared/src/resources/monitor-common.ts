@@ -12,6 +12,16 @@ import { expected } from './wording.ts';
 
 export const MONITOR_STATUS_VALUES = ['active', 'degraded', 'error', 'unknown'] as const;
 
+const QUORUMS: readonly string[] = [...QUORUM_WORDS, ...REGIONS.map((_, place) => String(place + 1))];
+
+const quorumText = z
+  .string({ error: expected('a string') })
+  .refine(
+    (given) => QUORUMS.includes(given),
+    `must be majority, any, all or a number from 1 to ${REGIONS.length}`,
+  )
+  .meta({ enum: [...QUORUMS] });
+
 /**
  * The quorum as users declare it. An attribute of Terraform has one type, so the normalized value is text, and
  * a number is taken as its digits.
@@ -19,18 +29,11 @@ export const MONITOR_STATUS_VALUES = ['active', 'degraded', 'error', 'unknown'] 
 const quorum: Value<string> = {
   type: 'string',
   schema: z
-    .union([number({ min: 1, max: REGIONS.length }).schema, text({ check: wrongQuorum }).schema], {
-      error: expected('a string'),
-    })
-    .transform(String),
+    .union([number({ min: 1, max: REGIONS.length }).schema, quorumText], { error: expected('a string') })
+    .transform(String)
+    .pipe(quorumText),
   form: `\`majority\`, \`any\`, \`all\`, or a number from 1 to ${REGIONS.length}`,
 };
-
-function wrongQuorum(given: string): string | null {
-  if (QUORUM_WORDS.some((word) => word === given)) return null;
-  if (/^[1-9]\d?$/.test(given) && Number(given) <= REGIONS.length) return null;
-  return `must be majority, any, all or a number from 1 to ${REGIONS.length}`;
-}
 
 /**
  * The attributes that all kinds of monitor share. In a definition, `naming` comes before a kind's own
