@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Region } from '@svc/shared/regions.ts';
 import { describe, expect, test } from 'vitest';
 import { DeclareByApi, type Resources } from '../support/declare-by-api.ts';
-import type { HttpTarget } from '../support/http-target.ts';
+import { holdRequests } from '../support/held-requests.ts';
 import type { LocalService } from '../support/local-service.ts';
 import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 
@@ -31,8 +31,7 @@ const monitorOf = (url: string, attributes: object = {}) => ({
   periodicity: '30s',
   active: true,
   retry: 0,
-  // On the service's clock, which runs ten times faster, this is 12 s of real time. Within that time, no
-  // agent gives up a request that is held.
+  // No agent gives up a request while it is held (`holdRequests`).
   timeout: 120_000,
   regions: REGIONS,
   ...attributes,
@@ -55,21 +54,6 @@ const failing = (response: ServerResponse) => {
   response.end();
 };
 const well = (response: ServerResponse) => response.end('ok');
-
-/** From now on the target keeps requests for `path` waiting until they are released. */
-function holdOn(target: HttpTarget, heldPath: string) {
-  const held: ServerResponse[] = [];
-  target.answerWith((response, path) => {
-    if (path === heldPath) held.push(response);
-    else well(response);
-  });
-  return {
-    held,
-    release(answer: (response: ServerResponse) => void) {
-      for (const response of held.splice(0)) answer(response);
-    },
-  };
-}
 
 type ResultRow = { slot: number; region: string; outcome: string; version: number };
 
@@ -111,15 +95,15 @@ describe.concurrent.each([
       const { service, declare } = await start(opened, declaration(monitorOf(`${web.url}/old`), hooks));
       const id = await checkedByAll(service);
       const seen = service.transitions.length;
-      const { held, release } = holdOn(web, '/old');
-      await service.until(() => held.length === REGIONS.length);
+      const requests = holdRequests(service, web, '/old');
+      await requests.areHeld(REGIONS.length);
 
       await declare(declaration(monitorOf(`${web.url}/new`), hooks));
       expect(await service.changed('Web', 'unknown', seen)).toMatchObject({
         from: 'active',
         reason: 'probe-changed',
       });
-      release(failing);
+      requests.release(failing);
       await service.until(
         async () =>
           (await resultsOf(service, id, 1)).filter(({ outcome }) => outcome === 'failed').length ===
@@ -145,20 +129,20 @@ describe.concurrent.each([
       const { service, declare } = await start(opened, on);
       const id = await checkedByAll(service);
       const seen = service.transitions.length;
-      const { held, release } = holdOn(web, '/');
-      await service.until(() => held.length === REGIONS.length);
+      const requests = holdRequests(service, web, '/');
+      await requests.areHeld(REGIONS.length);
 
       await declare(declaration(monitorOf(`${web.url}/`, { active: false }), hooks));
       expect(await service.changed('Web', 'unknown', seen)).toMatchObject({ reason: 'deactivated' });
       const failed = async () =>
         (await resultsOf(service, id, 1)).filter(({ outcome }) => outcome === 'failed');
       // One region reports while the monitor is inactive, the others after it is active again.
-      failing(held.shift() as ServerResponse);
+      requests.releaseOne(failing);
       await service.until(async () => (await failed()).length >= 1);
       // This is before the activation, whose first slot comes at once.
       web.answerWith(well);
       await declare(on);
-      release(failing);
+      requests.release(failing);
       await service.until(async () => (await failed()).length === REGIONS.length);
       await service.changed('Web', 'active', seen);
       await service.decided(id, 1);
@@ -177,10 +161,10 @@ describe.concurrent.each([
         declaration(monitorOf(`${web.url}/`), { hook: hookOf(hook.url) }),
       );
       const id = await checkedByAll(service);
-      const { held, release } = holdOn(web, '/');
-      await service.until(() => held.length === REGIONS.length);
+      const requests = holdRequests(service, web, '/');
+      await requests.areHeld(REGIONS.length);
       await declare(declaration(null, { hook: hookOf(hook.url, false) }));
-      release(failing);
+      requests.release(failing);
       const dropped = 'svc_results_dropped_total{reason="unknown-monitor"}';
       await service.until(async () => (await service.metric(dropped)) === REGIONS.length);
       expect(

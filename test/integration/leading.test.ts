@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Region } from '@svc/shared/regions.ts';
 import { describe, expect, test } from 'vitest';
 import { IS_POSTGRES } from '../support/database.ts';
+import { holdRequests } from '../support/held-requests.ts';
 import { HeldResources } from '../support/held-resources.ts';
 import type { HttpTarget } from '../support/http-target.ts';
 import { LocalService } from '../support/local-service.ts';
@@ -130,15 +131,14 @@ describe.concurrent('leading ends and begins again', () => {
   test('in the middle of a check: its result is recorded', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
-    const held: ServerResponse[] = [];
-    web.answerWith((response) => void held.push(response));
     const service = await started(opened);
+    const requests = holdRequests(service, web, '/');
     const id = await created(service, '/v1/monitors', monitorOf('Web', web.url));
-    await service.until(() => held.length === REGIONS.length);
+    await requests.areHeld(REGIONS.length);
     const before = service.clock.wall();
     await service.stopLeading();
     web.answerWith(well);
-    for (const response of held) well(response);
+    requests.release(well);
     await service.lead();
     await service.changed('Web', 'active');
     // A majority has decided the slot, and the last region's result may be recorded later.

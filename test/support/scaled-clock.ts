@@ -81,11 +81,13 @@ export class ScaledClock implements Clock {
     return () => cancel();
   }
 
-  /** Changes the ratio to real time, for waiting timers too. */
-  runAt(scale: number): void {
+  /** Changes the ratio to real time, for waiting timers too. Returns the former ratio. */
+  runAt(scale: number): number {
     this.monotonic();
+    const former = this.#scale;
     this.#scale = scale;
     for (const set of [...this.#waiting]) set();
+    return former;
   }
 
   /** Sets the system's clock: `wall` jumps, `monotonic` does not. */
