@@ -450,6 +450,22 @@ describe('missing data', () => {
     expect(alert?.notice?.facts).toContainEqual({ label: 'Status', text: status });
   });
 
+  test('the end of a mute tells for how long data was missing, not for how long it was muted', async () => {
+    await periods(2, ALL, [1, 2, 3]);
+    await silent(8);
+    expect(await told()).toEqual([NO_DATA]);
+    await it.mute(1, it.clock.wall() + 100 * PERIOD);
+    await periods(24, ALL, [1, 2, 3]);
+    await it.mute(1, null);
+    await pass(10_000);
+    expect(await told()).toEqual([NO_DATA, BACK]);
+    const end = (await deliveries()).find(({ channel, alert }) => channel === MAIL && alert.notice?.isOver);
+    expect(end?.alert.notice?.facts).toContainEqual({
+      label: 'Lasted',
+      text: expect.stringMatching(/^30 min/),
+    });
+  });
+
   test('a channel with `notify_unknown: false` gets no notices about missing data, but those about regions', async () => {
     await it.write('UPDATE notifications SET notify_unknown = 0 WHERE id = ?', MAIL);
     await periods(2, ALL, [1, 2, 3]);

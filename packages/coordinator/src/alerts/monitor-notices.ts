@@ -228,7 +228,9 @@ export class MonitorNotices {
     const { votes } = change;
     const { regionText } = this.#parts;
     if (is === 'over') {
-      const alert = noticeAlert(notice, { is, monitor, state, votes, at }, regionText);
+      // Data came back when the present status began, perhaps in a mute or a maintenance window that held this message.
+      const overAt = notice.region === null ? state.since : at;
+      const alert = noticeAlert(notice, { is, monitor, state, votes, at: overAt }, regionText);
       return { is: 'ended', notice, alert };
     }
     const { monitorId, region, since } = notice;
