@@ -49,7 +49,7 @@ describe('a defect that is made on purpose', () => {
 });
 
 function startMutants(): NonNullable<typeof mutants> {
-  const child = fork(MUTANTS, [1, WORLDS].map(String), { execArgv: ['--single-threaded-gc'] });
+  const child = fork(MUTANTS, [`${WORLDS}`], { execArgv: ['--single-threaded-gc'] });
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`the worlds with defects ended with code ${code}`);
   });
@@ -69,5 +69,5 @@ async function findingOf(number: number): Promise<Finding> {
 function describeFinding(finding: Finding): string {
   return finding === null
     ? `not found in ${WORLDS} worlds`
-    : `world ${finding.worlds} fails (${finding.kind})`;
+    : `seed ${finding.seed}, world ${finding.worlds} of the search, fails (${finding.kind})`;
 }

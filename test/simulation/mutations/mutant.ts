@@ -11,12 +11,11 @@ import type { Mutation } from './mutations.ts';
 export type Finding = { readonly seed: number; readonly worlds: number; readonly kind: string } | null;
 
 /**
- * Runs the defect's story, or random worlds from the seed
- * `first` until one fails. Returns the oracle's finding.
+ * Runs the defect's story, or random worlds from the defect's
+ * seed on until one fails. Returns the oracle's finding.
  */
 export async function firstFinding(
-  { story }: Pick<Mutation, 'story'>,
-  first: number,
+  { story, seed: first = 1 }: Pick<Mutation, 'story' | 'seed'>,
   worlds: number,
 ): Promise<Finding> {
   const last = story === undefined ? first + worlds - 1 : first;

@@ -11,7 +11,7 @@ import { MUTATIONS, type Mutation, mutated, sourceOf } from './mutations.ts';
  * them is a bundle of all sources, so it shares no state with the one before. If each had a
  * process of its own, loading the sources would take longer than the worlds that find a defect.
  *
- *     mutants.ts <first seed> <worlds>
+ *     mutants.ts <worlds>
  */
 
 /** A message to the process: the number of a mutation. */
@@ -19,7 +19,7 @@ export type Asked = number;
 /** The answer of the process. `finding` null: the oracle finds nothing. */
 export type Answered = { readonly number: number; readonly finding: Finding };
 
-const [first, worlds] = process.argv.slice(2).map(Number) as [number, number];
+const worlds = Number(process.argv[2]);
 const folder = await mkdtemp(join(tmpdir(), 'svc-mutants-'));
 const sources = new Set(MUTATIONS.map((mutation) => fileURLToPath(sourceOf(mutation))));
 let present: Mutation | null = null;
@@ -68,5 +68,5 @@ async function findingOf(number: number): Promise<Finding> {
   const file = join(folder, `${number}.mjs`);
   await writeFile(file, outputFiles?.[0]?.contents ?? '');
   const mutant = (await import(pathToFileURL(file).href)) as { firstFinding: typeof firstFinding };
-  return await mutant.firstFinding(mutation, first, worlds);
+  return await mutant.firstFinding(mutation, worlds);
 }
