@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import type { Course } from '@svc/coordinator/history/what-if/compare.ts';
 import { StoreError } from '@svc/coordinator/store/errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
@@ -17,7 +18,7 @@ import {
 } from '../support/contract/document.ts';
 import { valuesOf } from '../support/contract/generate.ts';
 import { type Answer, Judge } from '../support/contract/judge.ts';
-import { mutations } from '../support/contract/mutations.ts';
+import { mutations, type Share } from '../support/contract/mutations.ts';
 import { failingApi, PROVOCATIONS, UNCHECKED, UNPROVOKED } from '../support/contract/provocations.ts';
 import { filled, subjectOf } from '../support/contract/subjects.ts';
 import { endConnections, type Sent, World } from '../support/contract/world.ts';
@@ -195,7 +196,9 @@ describe.each(operations.map((operation) => [operation.id, operation] as const))
     if (operation.body === null) return;
     const { path, method } = await working(operation);
     const [valid] = await bodiesOf(id, world, await subjectOf(operation, world));
-    for (const { name, ...sent } of valid === undefined ? [] : mutations(valid, membersOf(operation.body))) {
+    const bodies =
+      valid === undefined ? [] : mutations(valid, membersOf(operation.body), shareOf(operation.body));
+    for (const { name, ...sent } of bodies) {
       await judged(operation, name, { method, path, ...sent });
     }
     const values = fc.sample(valuesOf(document, operation.body), { seed: SEED, numRuns: GENERATED });
@@ -346,6 +349,12 @@ const HEADERS = [
   ['host', 'other.example'],
   ['x-http-method-override', 'DELETE'],
 ] as const;
+
+/** Operations that take the same body share the pairs of a member and a value. */
+function shareOf(body: Json): Share {
+  const same = operations.filter((other) => isDeepStrictEqual(other.body, body));
+  return { turn: same.findIndex((other) => other.body === body), of: same.length };
+}
 
 function membersOf(schema: Json): string[] {
   return [...new Set(choicesOf(schema).flatMap(({ properties }) => Object.keys((properties ?? {}) as Json)))];

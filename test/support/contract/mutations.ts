@@ -41,14 +41,21 @@ const VALUES: readonly string[] = [
 
 const UNKNOWN = ['unknown', '__proto__', 'constructor', 'toString', '', 'a/b~c'];
 
+/**
+ * The share of one of several operations that take the same body in the pairs of a member and a value:
+ * `turn` from 0 to `of` - 1. Each operation gets each member and each value.
+ */
+export type Share = { readonly turn: number; readonly of: number };
+
 /** Bodies that differ from a valid one in one point. */
-export function mutations(valid: object, members: readonly string[]): Mutation[] {
-  return [...changed(valid, members), ...broken(JSON.stringify(valid))];
+export function mutations(valid: object, members: readonly string[], share: Share): Mutation[] {
+  return [...changed(valid, members, share), ...broken(JSON.stringify(valid))];
 }
 
-function changed(valid: object, members: readonly string[]): Mutation[] {
+function changed(valid: object, members: readonly string[], share: Share): Mutation[] {
   const entries = Object.entries(valid);
-  const known = [...new Set([...entries.map(([name]) => name), ...members])];
+  // In the order of their names, which is the same for all that share the pairs.
+  const known = [...new Set([...entries.map(([name]) => name), ...members])].toSorted();
   const text = (name: string, value: string) =>
     `{${[...entries.filter(([other]) => other !== name).map(([key, one]) => pair(key, JSON.stringify(one))), pair(name, value)].join()}}`;
   return [
@@ -56,23 +63,34 @@ function changed(valid: object, members: readonly string[]): Mutation[] {
       name: `without ${name}`,
       body: JSON.stringify(Object.fromEntries(entries.filter(([other]) => other !== name))),
     })),
-    ...known.flatMap((name) =>
-      VALUES.map((value) => ({ name: `${name}: ${value.slice(0, 40)}`, body: text(name, value) })),
+    ...known.flatMap((name, member) =>
+      VALUES.filter((_, index) => (member + index) % share.of === share.turn).map((value) => ({
+        name: `${name}: ${value.slice(0, 40)}`,
+        body: text(name, value),
+      })),
     ),
     ...UNKNOWN.map((name) => ({ name: `unknown ${JSON.stringify(name)}`, body: text(name, '1') })),
-    ...entries.flatMap(([name, value]) => inner(name, value, text)),
+    ...entries.flatMap(([name, value]) => inner(name, value, text, share)),
   ];
 }
 
 /** Makes such bodies one level deeper: for members of blocks, and of the first entry of a list. */
-function inner(name: string, value: unknown, text: (name: string, value: string) => string): Mutation[] {
+function inner(
+  name: string,
+  value: unknown,
+  text: (name: string, value: string) => string,
+  share: Share,
+): Mutation[] {
   const isList = Array.isArray(value);
   const object: unknown = isList ? value[0] : value;
   if (typeof object !== 'object' || object === null) return [];
   const written = (body: string) => text(name, isList ? `[${body}]` : body);
   const many = isList ? JSON.stringify(Array.from({ length: 21 }, () => object)) : JSON.stringify([object]);
   return [
-    ...changed(object, []).map((one) => ({ name: `${name}: ${one.name}`, body: written(String(one.body)) })),
+    ...changed(object, [], share).map((one) => ({
+      name: `${name}: ${one.name}`,
+      body: written(String(one.body)),
+    })),
     { name: `${name}: too many`, body: text(name, many) },
   ];
 }
