@@ -63,6 +63,8 @@ const ONLY_ON_SQLITE = [
   'test/e2e/versions.test.ts',
   // 1,000 checks a second while processes are killed. It was not tried on PostgreSQL yet.
   'test/e2e/kill.test.ts',
+  // What clients and lost servers do to NATS. Their messages are refused before they reach a database.
+  'test/integration/{flood,garbage,nats-cluster-service}.test.ts',
   // They start a server of PostgreSQL by themselves, in `npm test`.
   'packages/coordinator/src/store/postgres/*.test.ts',
   'test/e2e/{postgres,take-over}.test.ts',
@@ -104,17 +106,26 @@ const LONG = [
 /** Tests that load the machine so much that others beside them would be late. */
 const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts'];
 
-/** Tests with five to ten coordinators in one process. On a busy machine their leases of a real database would expire. */
+/**
+ * Tests with five to ten coordinators in one process. On a busy machine their leases of a real database would expire.
+ * Two at a time wait for most of their time; the worlds, which have the lowest priority, use the processors meanwhile.
+ */
 const MANY_COORDINATORS = ['test/integration/{changes,take-over,lost-commits,shards}.test.ts'];
 
 /** Two workers work while two wait. The projects of one group have the same number. */
 const BESIDE = { maxWorkers: 4, isolate: false };
 
+/** Tests of several parts wait for seconds. They poll a service or a database, which takes CPU of the parts. */
+const SELDOM = { expect: { poll: { timeout: TIME_LIMITS.pollMs, interval: 200 } } };
+
 /** Tests of several parts use a fifth of a processor each. */
-const SEVERAL_PARTS = { maxWorkers: 7, isolate: false };
+const SEVERAL_PARTS = { maxWorkers: 7, isolate: false, ...SELDOM };
 
 /** What needs nothing but processors takes what others leave of them. */
 const LOW_PRIORITY = { setupFiles: ['test/support/low-priority.ts'] };
+
+/** One worker for the worlds, which come first (`by-project.ts`), and two for tests with many coordinators. */
+const WORLDS_AND_TWO = 3;
 
 /** `npm run check` sets how many worlds it simulates. They are its last group and have all processors. */
 const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
@@ -131,15 +142,15 @@ const project = (
     maxWorkers: number;
     isolate?: boolean;
     setupFiles?: string[];
+    expect?: (typeof SELDOM)['expect'];
   },
 ) => ({ extends: true as const, test: { ...test, sequence: { groupOrder } } });
 
 /**
  * Tests beside the code keep the processors busy. Tests of several parts wait for four fifths of their time, and those
- * in a browser work: they are one project, so that nine of them, mixed, keep the processors
- * busy too; what is left when the last of them run is for fuzzing. Files of a project share its
- * workers, each of which loads the sources once (decision 0232). The test that kills processes at 1,000 checks a second
- * comes last: beside it are only the simulated worlds and the planted defects, with the lowest priority (decision 0232).
+ * in a browser work: they are one project, so that seven of them, mixed, keep the processors busy too. Fuzzing has what
+ * they leave. Files of a project share its workers, each of which loads the sources once (decision 0232). The test that kills processes at 1,000 checks a second
+ * has only the planted defects and the other simulations beside it, with the lowest priority (decision 0232).
  */
 export default defineConfig({
   test: {
@@ -191,9 +202,20 @@ export default defineConfig({
               ...LOW_PRIORITY,
             }),
           ]),
-      project(3, { name: 'worlds', include: filesOf(...WORLDS), ...BESIDE, ...LOW_PRIORITY }),
-      project(3, { name: 'alone', include: filesOf(...ALONE), maxWorkers: BESIDE.maxWorkers }),
-      project(4, { name: 'many coordinators', include: filesOf(...MANY_COORDINATORS), maxWorkers: 2 }),
+      project(3, { name: 'alone', include: filesOf(...ALONE), maxWorkers: BESIDE.maxWorkers, ...SELDOM }),
+      project(4, {
+        name: 'worlds',
+        include: filesOf(...WORLDS),
+        maxWorkers: WORLDS_AND_TWO,
+        isolate: false,
+        ...LOW_PRIORITY,
+      }),
+      project(4, {
+        name: 'many coordinators',
+        include: filesOf(...MANY_COORDINATORS),
+        maxWorkers: WORLDS_AND_TWO,
+        ...SELDOM,
+      }),
     ],
   },
 });
