@@ -7,6 +7,8 @@ import type { Clock } from '@svc/shared/clock.ts';
 const LONGEST_TURN_MS = 15;
 /** While a timer waits, the clock is read at least this often, ms of real time. */
 const READ_EVERY_MS = 10;
+/** Real time by which a timer that repeats may be early, ms: as much as a timer of Node. */
+const EARLY_MS = 1;
 /** Longest time of a timer of Node, ms. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -44,14 +46,33 @@ export class ScaledClock implements Clock {
   }
 
   after(delayMs: number, task: () => void): () => void {
-    const dueAt = this.monotonic() + delayMs;
+    return this.#startTimer(delayMs, null, task);
+  }
+
+  every(intervalMs: number, task: () => void): () => void {
+    return this.#startTimer(intervalMs, intervalMs, task);
+  }
+
+  /** @param everyMs the interval of a timer that repeats; null: it ends when it is due */
+  #startTimer(delayMs: number, everyMs: number | null, task: () => void): () => void {
+    let dueAt = this.monotonic() + delayMs;
     let timer: NodeJS.Timeout | undefined;
+    /** Real time for which the timer was set, ms. */
+    let setForMs = -1;
     const set = () => {
-      clearTimeout(timer);
       // The time is rounded up, because Node drops the fraction.
       // A timer that is early would need another timer.
       const leftMs = Math.ceil((dueAt - this.monotonic()) / this.#scale);
-      timer = setTimeout(fire, Math.max(0, Math.min(leftMs, LONGEST_TIMER_MS)));
+      const waitMs = Math.max(0, Math.min(leftMs, LONGEST_TIMER_MS));
+      // Most timers repeat. Making a timer takes several times longer than refreshing one, because the
+      // search for leaks records where it was made.
+      if (waitMs === setForMs) {
+        timer?.refresh();
+        return;
+      }
+      clearTimeout(timer);
+      timer = setTimeout(fire, waitMs);
+      setForMs = waitMs;
     };
     const end = () => {
       clearTimeout(timer);
@@ -59,26 +80,22 @@ export class ScaledClock implements Clock {
       this.#readWhileAnyWaits();
     };
     const fire = () => {
-      if (dueAt > this.monotonic()) {
+      const now = this.monotonic();
+      if (dueAt > now + (everyMs === null ? 0 : EARLY_MS * this.#scale)) {
         set();
         return;
       }
-      end();
+      if (everyMs === null) end();
+      else {
+        dueAt = Math.max(dueAt, now) + everyMs;
+        set();
+      }
       task();
     };
     this.#waiting.add(set);
     this.#readWhileAnyWaits();
     set();
     return end;
-  }
-
-  every(intervalMs: number, task: () => void): () => void {
-    const again = () => {
-      cancel = this.after(intervalMs, again);
-      task();
-    };
-    let cancel = this.after(intervalMs, again);
-    return () => cancel();
   }
 
   /** Changes the ratio to real time, for waiting timers too. Returns the former ratio. */
