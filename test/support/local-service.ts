@@ -288,11 +288,11 @@ export class LocalService {
   }
 
   /**
-   * Resolves when `isSo` answers true. It is called every second of the service's clock; the test's time-out
-   * bounds the wait.
+   * Resolves when `isSo` answers true. It is called every two seconds of the service's clock; the test's
+   * time-out bounds the wait.
    */
   async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-    while (!(await isSo())) await new Promise((resolve) => this.clock.after(1_000, () => resolve(null)));
+    while (!(await isSo())) await new Promise((resolve) => this.clock.after(2_000, () => resolve(null)));
   }
 
   async request(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }> {
