@@ -486,6 +486,26 @@ test('a stop during an apply leaves nothing behind', async () => {
   expect(await names()).toEqual([]);
 });
 
+test.each([0, 1, 2, 3, 4])('a reload %i microtasks after the end of an apply is not lost', async (count) => {
+  const reloaded = Promise.withResolvers<void>();
+  let applies = 0;
+  const reloadSoon = async () => {
+    for (let turn = 0; turn < count; turn += 1) await null;
+    await file.reload();
+    reloaded.resolve();
+  };
+  const write = (line: string) => {
+    if (!line.includes('applied the declared file')) return;
+    applies += 1;
+    if (applies === 1) void reloadSoon();
+  };
+  await writeFile(path, monitors('a'));
+  const file = declaredFile({ log: pino({}, { write }) });
+  await file.start();
+  await reloaded.promise;
+  expect(applies).toBe(2);
+});
+
 test('reloads during an apply become one more apply', async () => {
   const file = await started(monitors('a'));
   await writeFile(path, monitors('a', 'b'));

@@ -160,9 +160,7 @@ export class DeclaredFile {
       this.#isRequestedAgain = true;
       return this.#applying;
     }
-    this.#applying = this.#applyRequested().finally(() => {
-      this.#applying = null;
-    });
+    this.#applying = this.#applyRequested();
     return this.#applying;
   }
 
@@ -191,6 +189,8 @@ export class DeclaredFile {
         } else this.#setRefused(error);
       }
     } while (this.#isRequestedAgain);
+    // No request can come between the last look at the flag and this line.
+    this.#applying = null;
   }
 
   async #apply(mustRead: boolean): Promise<void> {
