@@ -27,6 +27,7 @@ const MAIL = 10;
 const CHAT = 11;
 const WEBHOOK = 12;
 const PAGER = 13;
+const regionText = (region: Region) => (region === B ? `Berlin office (${B})` : region);
 
 let it: Recording;
 let notices: MonitorNotices;
@@ -70,7 +71,7 @@ function watch(): void {
     slotClock: it.slotClock,
     log: silentLog,
     regionAfterMs: AFTER,
-    regionText: (region) => (region === B ? `Berlin office (${B})` : region),
+    regionText,
     electable: () => electableRegions(it.presence),
     isHeld: (monitorId) => it.recorder.holdsAlerts(monitorId),
     onQueued: () => {},
@@ -596,7 +597,7 @@ class Promises {
       const where = `${region} at ${new Date(now).toISOString()}`;
       if (open.has(region) && !this.#open.has(region)) {
         expect(mayFail && !isHeld && lasts(seen.notFailedAt) >= AFTER, `${where} began too early`).toBe(true);
-        this.told.push(`Region ${region} fails: Shop 1`);
+        this.told.push(`Region ${regionText(region)} fails: Shop 1`);
       }
       if (!open.has(region)) {
         const isDue = fails && !isHeld && failing === 1 && fresh.length === 3;
@@ -604,7 +605,7 @@ class Promises {
       }
       if (this.#open.has(region) && !open.has(region)) {
         const works = isFresh && seen.last !== 'failed';
-        if (status === 'active' && works) this.told.push(`Region ${region} works again: Shop 1`);
+        if (status === 'active' && works) this.told.push(`Region ${regionText(region)} works again: Shop 1`);
         else expect(status, `${where} ended`).not.toBe('active');
       }
       if (this.#open.has(region) && open.has(region) && !isHeld) {
