@@ -66,12 +66,21 @@ test.each([
   ['degraded', { 'hosta-fra': 'passed', 'hostb-par': 'failed', 'hostc-us-east4': 'degraded' }, [0]],
   ['error', { 'hosta-fra': 'passed', 'hostb-par': 'failed', 'hostc-us-east4': 'degraded' }, [0, 2]],
   ['unknown', { 'hosta-fra': 'passed', 'hostb-par': 'failed' }, []],
-] as const)('regions that disagree with %s', async (status, outcomes, expected) => {
+] as const)('regions that disagree with %s, while their votes count', async (status, outcomes, expected) => {
   const before = api.states.get(Number(id));
   const [vote] = before?.votes ?? [];
   if (vote === undefined) throw new Error('the sample has votes');
   const regions = Object.keys(outcomes) as Region[];
-  const votes = regions.map((region) => ({ ...vote, region, outcome: outcomes[region as 'hosta-fra'] }));
-  api.states.set(Number(id), { status, votes });
-  expect((await listed(id)).disagreeing).toEqual(expected.map((index) => regions[index]));
+  const disagreeing = async (at: number) => {
+    const votes = regions.map((region) => ({
+      ...vote,
+      region,
+      at,
+      outcome: outcomes[region as 'hosta-fra'],
+    }));
+    api.states.set(Number(id), { status, votes });
+    return (await listed(id)).disagreeing;
+  };
+  expect(await disagreeing(api.clock.wall())).toEqual(expected.map((index) => regions[index]));
+  expect(await disagreeing(api.clock.wall() - HOUR_MS)).toEqual([]);
 });

@@ -32,6 +32,7 @@ import { MaintenanceNow } from '../../store/incidents/maintenance-windows.ts';
 import { type Mute, mutesOf } from '../../store/incidents/mutes.ts';
 import { type LiveMonitor, MONITOR_STATUSES, type MonitorStatus } from '../../verdict/monitor.ts';
 import type { MonitorNotice } from '../../verdict/monitor-notices.ts';
+import { freshForMs } from '../../verdict/status.ts';
 import { addTimes, NO_TIMES, type StatusTimes, uptimePercent, worstStatus } from '../../verdict/uptime.ts';
 import { id, instant } from '../answers.ts';
 import type { ApiParts, KnownVerdict } from '../api-parts.ts';
@@ -152,7 +153,7 @@ const monitorStateView = z
       .meta({ description: 'Null for the moment until a new monitor has been loaded.' }),
     disagreeing: z.array(z.string()).meta({
       description:
-        'Regions whose newest vote is another outcome than the status. For `degraded`, a failed vote agrees too. Empty for `unknown`.',
+        'Regions whose vote counts and is another outcome than the status. For `degraded`, a failed vote agrees too. Empty for `unknown`.',
     }),
     failing_alone: z.array(z.object({ region: z.string(), since: z.number().int() })).meta({
       description:
@@ -292,7 +293,8 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       acknowledgement: acknowledgementOf(acknowledged),
       target: monitor === undefined ? null : urlSecrets.replaced(monitor.target, MASK),
       periodicity: PERIODICITIES.find((each) => periodMs(each) === monitor?.periodMs) ?? null,
-      disagreeing: verdict === undefined ? [] : regionsAgainst(verdict),
+      disagreeing:
+        verdict === undefined || monitor === undefined ? [] : regionsAgainst(verdict, monitor, slotNow()),
       failing_alone: notices.flatMap(({ region, since }) => (region === null ? [] : [{ region, since }])),
       ...(history === undefined ? {} : { history: historyOf(history) }),
     };
@@ -363,8 +365,16 @@ const AGREEING: Readonly<Record<MonitorStatus, readonly string[]>> = {
   unknown: ['passed', 'degraded', 'failed'],
 };
 
-function regionsAgainst({ status, votes }: KnownVerdict): string[] {
-  return votes.filter(({ outcome }) => !AGREEING[status].includes(outcome)).map(({ region }) => region);
+/** A region that reports no more, perhaps because it was taken away, does not disagree for ever. */
+function regionsAgainst(
+  { status, votes }: KnownVerdict,
+  { periodMs, longestCheckMs }: LiveMonitor,
+  now: number,
+): string[] {
+  const freshMs = freshForMs(periodMs, longestCheckMs);
+  return votes
+    .filter(({ outcome, at }) => now - at <= freshMs && !AGREEING[status].includes(outcome))
+    .map(({ region }) => region);
 }
 
 function historyOf({ hours, days, median, medians }: RecentHistory): MonitorStateView['history'] {
