@@ -27,8 +27,13 @@ export type StoreWriter = {
   transaction<T>(work: (tx: Transaction) => T | Promise<T>): ReturnType<typeof runTransaction<T>>;
   /** Runs the steps as one transaction. */
   commit(steps: readonly SqlStep[]): Promise<Iterable<RowOutcome>[]>;
+  /** Calls `listener` each time the database could not be reached. A writer of a local file has no such method. */
+  onUnreachable?(listener: (error: StoreError) => void): void;
   close(): Promise<void>;
 };
+
+/** A transaction that waits for its turn. */
+type Waiting = { readonly run: () => Promise<void>; readonly reject: (error: StoreError) => void };
 
 /** A part of a store that reads. It refuses queries while {@link MAX_WAITING_READS} queries wait. */
 export type StoreReader = {
@@ -55,15 +60,18 @@ type Parts = {
  * stalled disk, does not delay verdicts and alerts. After each transaction of {@link commit} a
  * waiting transaction has its turn. Otherwise, while the database refuses each write only after
  * seconds, the renewals of the lease alone would keep the others waiting for ever.
+ *
+ * When the database cannot be reached, all waiting transactions fail. Each of them would wait as long again, or until the
+ * writer has learnt what became of a commit, which takes as long as the database is away.
  */
 export class SerialStore implements Store {
   readonly read: Kysely<Database>;
   readonly work: Kysely<Database>;
   readonly #parts: Parts;
-  readonly #urgent: (() => Promise<void>)[] = [];
-  readonly #waiting: (() => Promise<void>)[] = [];
+  readonly #urgent: Waiting[] = [];
+  readonly #waiting: Waiting[] = [];
   /** What runs when nothing else waits: the closing. */
-  readonly #last: (() => Promise<void>)[] = [];
+  readonly #last: Waiting[] = [];
   #isWriting = false;
   #declarations = 0;
   #closing: Promise<void> | null = null;
@@ -72,6 +80,9 @@ export class SerialStore implements Store {
     this.#parts = parts;
     this.read = parts.reader.db;
     this.work = parts.workReader.db;
+    parts.writer.onUnreachable?.((error) => {
+      for (const { reject } of [...this.#urgent.splice(0), ...this.#waiting.splice(0)]) reject(error);
+    });
   }
 
   async transaction<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T> {
@@ -111,9 +122,9 @@ export class SerialStore implements Store {
    * Runs `work` when no other work runs, in the order of the queue. The next
    * work in the queue runs even if this work fails.
    */
-  #alone<T>(queue: (() => Promise<void>)[], work: () => Promise<T>): Promise<T> {
+  #alone<T>(queue: Waiting[], work: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      queue.push(() => work().then(resolve, reject));
+      queue.push({ run: () => work().then(resolve, reject), reject });
       if (!this.#isWriting) void this.#writeAll();
     });
   }
@@ -126,7 +137,7 @@ export class SerialStore implements Store {
       mayOvertake = overtaking === undefined;
       return overtaking ?? this.#waiting.shift() ?? this.#last.shift();
     };
-    for (let work = next(); work !== undefined; work = next()) await work();
+    for (let work = next(); work !== undefined; work = next()) await work.run();
     this.#isWriting = false;
   }
 

@@ -349,18 +349,21 @@ test('whenever the server is killed, a transaction is stored as a whole or not a
 /**
  * A proxy in front of the server. After `cut`, the connection of the next commit ends, before or after the server
  * gets the commit. `cutAll` ends all connections. After `ignoreGoodbyes`, no connection ends that a client wants to
- * end.
+ * end. After `refuse(true)`, each new connection ends at once.
  */
 async function startProxy(): Promise<{
   url: Secret;
   cut(when: 'before' | 'after'): void;
   cutAll(): void;
   ignoreGoodbyes(): void;
+  refuse(isRefusing: boolean): void;
 }> {
   const sockets = new Set<Socket>();
   let mode: 'before' | 'after' | null = null;
   let hearsGoodbyes = true;
+  let isRefusing = false;
   const proxy = createServer({ allowHalfOpen: true }, (client) => {
+    if (isRefusing) return void client.destroy();
     const upstream = connect(server.port, '127.0.0.1');
     let isCutting = false;
     const end = () => {
@@ -406,6 +409,9 @@ async function startProxy(): Promise<{
     ignoreGoodbyes() {
       hearsGoodbyes = false;
     },
+    refuse(refused) {
+      isRefusing = refused;
+    },
   };
 }
 
@@ -436,6 +442,20 @@ test('a commit that did not reach the server leaves no rows, and may be tried ag
   await expect(store.commit([insert('a')])).rejects.toMatchObject(isLost);
   expect(await names()).toEqual([]);
   await store.commit([insert('a')]);
+  expect(await names()).toEqual(['a']);
+});
+
+test('while the server is away, transactions behind a commit whose answer was lost fail, and write nothing', async () => {
+  await store.close();
+  const proxy = await startProxy();
+  store = await opened(proxy.url);
+  proxy.cut('after');
+  proxy.refuse(true);
+  const unanswered = errorCodeOf(store.commit([insert('a')]));
+  const others = [store.transaction(insertWorkspace('b')), store.commit([insert('c')])];
+  for (const other of others) await expect(other).rejects.toMatchObject(isLost);
+  proxy.refuse(false);
+  expect(await unanswered).toBe('store-unanswered');
   expect(await names()).toEqual(['a']);
 });
 

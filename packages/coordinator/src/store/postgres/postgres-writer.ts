@@ -67,6 +67,7 @@ export class PostgresWriter implements StoreWriter {
   readonly #stopping = new AbortController();
   #client: pg.Client | null = null;
   #connection: Connection | null = null;
+  #unreachable: (error: StoreError) => void = () => {};
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -106,6 +107,10 @@ export class PostgresWriter implements StoreWriter {
       await this.#rollBack(connection).catch(() => {});
       throw error;
     }
+  }
+
+  onUnreachable(listener: (error: StoreError) => void): void {
+    this.#unreachable = listener;
   }
 
   /** Deletes the marks of processes that ended long ago. */
@@ -198,7 +203,9 @@ export class PostgresWriter implements StoreWriter {
       if (this.#stopping.signal.aborted) throw closedError();
     } catch (error) {
       leave(client);
-      throw postgresErrorOf(error, 'writes');
+      const failure = postgresErrorOf(error, 'writes');
+      this.#unreachable(failure);
+      throw failure;
     }
     this.#client = client;
     this.#connection = connection;
