@@ -138,6 +138,16 @@ describe('a leader', () => {
     expect(await workspaceNames(store)).toEqual(['written']);
   });
 
+  test.each(writes)('that was replaced hears so when %s meets rows of the next leader', async (_, write) => {
+    await take('a');
+    const { leader, told } = leaderOf('a');
+    await expire();
+    await take('b');
+    await write(leaderOf('b').leader);
+    expect(await errorCodeOf(write(leader))).toBe('not-leading');
+    expect(told).toEqual(['lost']);
+  });
+
   test.each(writes)('that has given its lease up writes nothing with %s', async (_, write) => {
     await take('a');
     await resignShard(store, { shard: 0, term: 'a' });
@@ -178,6 +188,6 @@ describe('a leader', () => {
     await take('a');
     const { leader, told } = leaderOf('a');
     expect(await errorCodeOf(leader.commit([insert('same'), insert('same')]))).toBe('store-constraint');
-    expect(told).toEqual([]);
+    expect(told).toEqual([0]);
   });
 });

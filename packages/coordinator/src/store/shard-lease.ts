@@ -200,6 +200,8 @@ export class FencedStore implements Store {
       const code = error instanceof StoreError ? error.code : null;
       if (code === 'not-leading') onLost();
       if (code === 'store-unanswered') this.#writes += 1;
+      // The fence is the last step. So the constraint may have met rows of a later leader, and this throws instead.
+      if (code === 'store-constraint') await this.renew();
       throw error;
     }
   }
