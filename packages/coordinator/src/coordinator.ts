@@ -21,6 +21,7 @@ import type { CoordinatorConfig } from './config.ts';
 import { resealWhereDue } from './declaration/reseal.ts';
 import type { DeclaredFileParts } from './declaration/yaml/declared-file.ts';
 import type { ExportSettings } from './export/export-settings.ts';
+import { allConnected } from './leading/all-connected.ts';
 import type { LeadershipSettings, NatsConnection } from './leading/leadership.ts';
 import { Leading } from './leading/leading.ts';
 import { StartedParts } from './leading/started-parts.ts';
@@ -183,6 +184,7 @@ export class Coordinator {
     const regionText = regionTexts(config.extraRegions);
     const connections = [nats, ...(await this.#connectShards(shardCount - 1))];
     for (const connection of connections) connection.bus.expectRegions(regions.length);
+    const allNats = allConnected(connections.map((connection) => connection.bus));
     const previous = config.previousSecretKey;
     const secrets = new Secrets(
       parseSecretKey(config.secretKey).reveal(),
@@ -221,6 +223,7 @@ export class Coordinator {
       workspaceId,
       bus,
       connectionOf: (shard) => connections[shard] ?? nats,
+      nats: allNats,
       declaring: { env: environment, read: readDeclaration },
     });
     this.#leading = leading;
@@ -234,7 +237,7 @@ export class Coordinator {
       leaders: leading,
       maySend: () => leading.maySend,
       shards: () => leading.shards(),
-      bus,
+      nats: allNats,
       database: config.database,
     });
     this.#started.add('serving', () => serving.stop());

@@ -6,7 +6,6 @@ import type { Logger } from '@svc/shared/log.ts';
 import { LoopDelay, processMeasurements } from '@svc/shared/metrics/process-instruments.ts';
 import { API_COUNTERS, SERVING_GAUGES } from '@svc/shared/metrics/serving-instruments.ts';
 import { type Measurement, measurementsOf } from '@svc/shared/metrics/values.ts';
-import type { Bus } from '@svc/shared/nats/bus.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
 import { type RegionText, regionTexts } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
@@ -26,6 +25,7 @@ import { MaintenanceWindows } from './declaration/notes/maintenance.ts';
 import { Reading } from './declaration/reading.ts';
 import { StoredConfiguration } from './declaration/stored-configuration.ts';
 import { WhatIfs } from './history/what-if/what-ifs.ts';
+import type { Connectedness } from './leading/all-connected.ts';
 import { type LeaderServices, type Leaders, withOrWithoutLeader } from './leading/leader-services.ts';
 import { createAskSite, createPageDomains } from './pages/domains/domains.ts';
 import { PAGE_ASSETS } from './pages/page-assets.ts';
@@ -71,7 +71,7 @@ export type ServingParts = {
   readonly maySend: () => boolean;
   /** The shards, and who leads them; empty while the database cannot be read. */
   readonly shards: () => Promise<readonly LedShard[]>;
-  readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
+  readonly nats: Connectedness;
   readonly database: DatabaseUrl;
   /** The last errors of the log; left out: no errors are kept. */
   readonly recentErrors?: (() => readonly RecentError[]) | undefined;
@@ -101,7 +101,7 @@ export class Serving {
 
   constructor(parts: ServingParts) {
     this.#parts = parts;
-    const { config, operator, store, secrets, tokens, effects, leaders, bus, clock, log } = parts;
+    const { config, operator, store, secrets, tokens, effects, leaders, nats, clock, log } = parts;
     this.#startedAt = clock.wall();
     this.#sizes = new MeasuredSizes(() => databaseSizes(parts.database, store), clock);
     this.#whatIfs = new WhatIfs(parts.database);
@@ -135,7 +135,7 @@ export class Serving {
       whatIfs: this.#whatIfs,
       counters: this.#counters,
       measurements: () => this.measurements(),
-      readiness: () => ({ nats: bus.isConnected, database: served.isRecording() }),
+      readiness: () => ({ nats: nats.isConnected, database: served.isRecording() }),
       recentErrors: parts.recentErrors,
       metricsToken: config.metricsToken ?? null,
       sites: (calls) =>
@@ -163,10 +163,10 @@ export class Serving {
 
   /** Starts to listen. Rejects when the API cannot listen at its address. */
   start(): Promise<{ url: string }> {
-    const { bus, clock } = this.#parts;
+    const { nats, clock } = this.#parts;
     this.#loopDelay.start();
     this.#sizes.start();
-    this.#stopCounting = bus.onConnection((isConnected) => {
+    this.#stopCounting = nats.onConnection((isConnected) => {
       if (!isConnected) this.#counters.disconnects += 1;
     });
     this.#cancelSaving = clock.every(SAVE_USES_EVERY_MS, () => void this.#saveUses());
@@ -184,14 +184,14 @@ export class Serving {
 
   /** All measurements of this coordinator, for `/metrics` and for the export of its own metrics. */
   measurements(): Measurement[] {
-    const { maySend, bus } = this.#parts;
+    const { maySend, nats } = this.#parts;
     const { sizes } = this.#sizes;
     const gauges = {
       leading: Number(maySend()),
       databaseBytes: sizes?.file ?? Number.NaN,
       journalBytes: sizes?.journal ?? Number.NaN,
       freeBytes: sizes?.free ?? Number.NaN,
-      natsConnected: Number(bus.isConnected),
+      natsConnected: Number(nats.isConnected),
     };
     return [
       ...this.#served.measurements(),

@@ -19,6 +19,7 @@ import {
   withdrawCoordinator,
   wrongShards,
 } from '../store/shards.ts';
+import type { Connectedness } from './all-connected.ts';
 import { nextShardStep, type ShardStep } from './balance.ts';
 import { type LeaderServices, type Leaders, leaderServices } from './leader-services.ts';
 import {
@@ -62,8 +63,10 @@ const SILENT_AFTER_FAILURE_MS = 30_000;
 const AHEAD_AGAIN_MS = 30_000;
 
 type LeadingParts = Omit<LeadershipParts, 'maySend' | 'shard' | 'streams'> & {
-  /** The connection for the leadership of a shard. `bus` is for this object. */
+  /** The connection for the leadership of a shard. `bus` is for the hints of this object. */
   readonly connectionOf: (shard: number) => NatsConnection;
+  /** Whether all connections to NATS are up, those of {@link connectionOf} too. */
+  readonly nats: Connectedness;
   /** Number of shards. */
   readonly shardCount: number;
   /** Clock for the leases. It runs at the speed of the database's clock. */
@@ -318,9 +321,9 @@ export class Leading implements ChangeEffects, Leaders {
    * Without NATS this coordinator does not announce itself, so that shards fall to the other coordinators.
    */
   async #announce(): Promise<void> {
-    const { store, bus, leaseClock } = this.#parts;
+    const { store, nats, leaseClock } = this.#parts;
     const now = leaseClock.monotonic();
-    if (now < this.#announceFrom || !bus.isConnected) return;
+    if (now < this.#announceFrom || !nats.isConnected) return;
     this.#announceFrom = now + ANNOUNCE_EVERY_MS;
     await announceCoordinator(store, this.#coordinator);
   }
@@ -393,10 +396,10 @@ export class Leading implements ChangeEffects, Leaders {
    * coordinator has NATS, one of them leads all the same and delivers alerts.
    */
   async #lookOn(signal: AbortSignal): Promise<void> {
-    const { store, bus, shardCount, leaseClock: clock, log } = this.#parts;
+    const { store, bus, nats, shardCount, leaseClock: clock, log } = this.#parts;
     /** When NATS was lost, monotonic ms; infinite: NATS is connected. */
-    let lostAt = bus.isConnected ? Number.POSITIVE_INFINITY : clock.monotonic();
-    const stopWatching = bus.onConnection((isConnected) => {
+    let lostAt = nats.isConnected ? Number.POSITIVE_INFINITY : clock.monotonic();
+    const stopWatching = nats.onConnection((isConnected) => {
       lostAt = isConnected ? Number.POSITIVE_INFINITY : clock.monotonic();
     });
     onAbort(signal, stopWatching);
@@ -441,7 +444,7 @@ export class Leading implements ChangeEffects, Leaders {
         const step = await this.#nextStep();
         if (step.take.length === 0) freeSince = null;
         else freeSince ??= now;
-        if (freeSince !== null && !bus.isConnected && now - freeSince < GIVE_WAY_MS) continue;
+        if (freeSince !== null && !nats.isConnected && now - freeSince < GIVE_WAY_MS) continue;
         freeSince = null;
         if (step.resign !== null) await this.#giveUp(step.resign);
         if (step.take.length === 0) continue;

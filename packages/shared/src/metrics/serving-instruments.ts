@@ -79,7 +79,11 @@ export const SERVING_GAUGES = {
         'Below 1 GiB: make room, or lower `SVC_RESULT_RETENTION_DAYS`. On a full disk nothing is recorded.',
     },
   ),
-  natsConnected: gauge('svc_nats_connected', '1 while the coordinator is connected to NATS, else 0.', {
-    advice: '0 for more than a minute: nothing is checked. Look at NATS and at the way to it.',
-  }),
+  natsConnected: gauge(
+    'svc_nats_connected',
+    '1 while all connections of the coordinator to NATS are up, else 0.',
+    {
+      advice: '0 for more than a minute: nothing is checked. Look at NATS and at the way to it.',
+    },
+  ),
 };
