@@ -20,6 +20,7 @@ import { OPERATOR_VALUES } from './operator-values.ts';
 import { scrape } from './prometheus-text.ts';
 import { readOnThisThread } from './read-declaration.ts';
 import { ScaledClock } from './scaled-clock.ts';
+import { TIME_LIMITS } from './time-limits.ts';
 
 export type LocalServiceOptions = LocalAgentOptions & {
   regions: readonly Region[];
@@ -260,12 +261,15 @@ export class LocalService {
    * of its regions makes the change, so the check of another region may still be in progress.
    */
   async changed(name: string, to: string, after = 0): Promise<Transition> {
+    const giveUpAt = performance.now() + TIME_LIMITS.pollMs;
     for (;;) {
-      const found = this.transitions
-        .slice(after)
-        .find((transition) => transition.monitor.name === name && transition.to === to);
+      const changes = this.transitions.slice(after);
+      const found = changes.find((change) => change.monitor.name === name && change.to === to);
       if (found !== undefined) return found;
-      await this.#nextLine();
+      const leftMs = giveUpAt - performance.now();
+      if (leftMs <= 0)
+        throw new Error(`${name} did not become ${to}; the changes were: ${JSON.stringify(changes)}`);
+      await this.#nextLine(leftMs);
     }
   }
 
@@ -288,11 +292,16 @@ export class LocalService {
   }
 
   /**
-   * Resolves when `isSo` answers true. It is called every two seconds of the service's clock; the test's
-   * time-out bounds the wait.
+   * Resolves when `isSo` answers true. It is called every two seconds of the service's clock.
+   *
+   * @throws Error when it still answers false at the time limit of a poll, so that the wait is named
    */
   async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-    while (!(await isSo())) await new Promise((resolve) => this.clock.after(2_000, () => resolve(null)));
+    const giveUpAt = performance.now() + TIME_LIMITS.pollMs;
+    while (!(await isSo())) {
+      if (performance.now() > giveUpAt) throw new Error(`this did not come true: ${isSo}`);
+      await new Promise((resolve) => this.clock.after(2_000, () => resolve(null)));
+    }
   }
 
   async request(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }> {
@@ -359,7 +368,14 @@ export class LocalService {
     this.#waiting.clear();
   }
 
-  #nextLine(): Promise<void> {
-    return new Promise((resolve) => this.#waiting.add(() => resolve()));
+  /** Resolves with the next line of the log, or after this real time. */
+  #nextLine(withinMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, withinMs);
+      this.#waiting.add(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   }
 }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { endServer, listenOnLoopback } from './loopback-server.ts';
+import { TIME_LIMITS } from './time-limits.ts';
 
 export type ReceivedRequest = {
   method: string;
@@ -15,7 +16,11 @@ export type Receiver = {
   readonly url: string;
   /** All requests so far, in order of arrival. */
   readonly requests: readonly ReceivedRequest[];
-  /** Resolves with the first `count` requests when they have come. */
+  /**
+   * Resolves with the first `count` requests when they have come.
+   *
+   * @throws Error when they have not come at the time limit of a poll
+   */
   received(count: number): Promise<readonly ReceivedRequest[]>;
   /** Decides every following answer; the default answers 200 with an empty body. */
   answerWith(handler: (request: ReceivedRequest, response: ServerResponse) => void): void;
@@ -44,10 +49,15 @@ export async function startReceiver(onPort = 0): Promise<Receiver> {
     async received(count) {
       if (requests.length < count) {
         await new Promise<void>((resolve) => {
-          const waiter = { count, resolve: () => resolve() };
-          waiting.add(waiter);
+          const timer = setTimeout(resolve, TIME_LIMITS.pollMs);
+          const isThere = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+          waiting.add({ count, resolve: isThere });
         });
       }
+      if (requests.length < count) throw new Error(`${requests.length} of ${count} requests have come`);
       return requests.slice(0, count);
     },
     answerWith(handler) {
