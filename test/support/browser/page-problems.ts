@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { RunOptions } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { HEIGHT, type View, viewOf, WIDTHS } from '../browser.ts';
+import { HEIGHT, viewOf, WIDTHS } from '../browser.ts';
 
 /**
  * The source of axe-core. The minified file is half as large, and it is sent to the browser for each page.
@@ -23,39 +23,47 @@ const ALL_RULES: RunOptions = { rules: { 'target-size': { enabled: true } } };
 /** The rules that depend on the theme. Styles use the theme only in `light-dark()`, which chooses colours. */
 const RULES_OF_COLOURS: RunOptions = { runOnly: ['color-contrast', 'link-in-text-block'] };
 
+/** The look of each visible element: its place in the page, and what its contrast depends on in a theme. */
+const LOOKS = `[...document.querySelectorAll('body, body *')].flatMap((element, index) => {
+  if (!element.checkVisibility()) return [];
+  const { color, backgroundColor, opacity, fontSize, fontWeight } = getComputedStyle(element);
+  return [[index, color, backgroundColor, opacity, fontSize, fontWeight].join(' ')];
+})`;
+
 /**
  * The problems of the shown page, one line each; none for a good page. The page is inspected in each width,
  * beginning with that of the window, without another load: the server does not know the width, and no script
  * reads it. The window keeps the last width, so later steps of the test happen in another width.
  *
  * - Content is wider than the window, or a visible control cannot be reached.
- * - If scripts run: rules of axe-core that it breaks, in both themes; elements that have moved since the page
- *   was opened or since the last call, although nobody touched it; scripts that are too large.
+ * - If scripts run: rules of axe-core that it breaks; those about colours also in the other theme, in each width in
+ *   which an element is visible that had another look, or was hidden, in the widths before; elements that have moved
+ *   since the page was opened or since the last call, although nobody touched it; scripts that are too large.
  */
 export async function pageProblems(page: Page): Promise<string[]> {
-  const { hasScript, theme } = viewOf(page);
+  const { hasScript } = viewOf(page);
   const found: string[] = [];
   if (hasScript) {
     await page.waitForLoadState();
     found.push(...(await shiftsOf(page)), ...(await scriptsOf(page)));
     if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(AXE);
   }
-  const themes: View['theme'][] = theme === 'light' ? ['light', 'dark'] : ['dark', 'light'];
   const now = page.viewportSize()?.width ?? 0;
   const first = WIDTHS.indexOf(now);
-  for (const [index, width] of [...WIDTHS.slice(first), ...WIDTHS.slice(0, first)].entries()) {
+  const looks = new Set<string>();
+  for (const width of [...WIDTHS.slice(first), ...WIDTHS.slice(0, first)]) {
     if (width !== now) await page.setViewportSize({ width, height: HEIGHT });
     const problems = await misplaced(page);
-    // The last theme of one width is the first theme of the next width.
-    if (hasScript)
-      problems.push(...(await violationsIn(page, index % 2 === 0 ? themes : themes.toReversed())));
+    if (hasScript) {
+      problems.push(...(await violations(page, ALL_RULES)));
+      const before = looks.size;
+      for (const look of await page.evaluate<string[]>(LOOKS)) looks.add(look);
+      if (looks.size > before) problems.push(...(await violationsInOtherTheme(page)));
+    }
     found.push(...problems.map((problem) => `${width} px: ${problem}`));
   }
-  if (hasScript) {
-    await page.emulateMedia({ colorScheme: theme });
-    // Drops the elements that these inspections have moved.
-    await shiftsOf(page);
-  }
+  // Drops the elements that these inspections have moved.
+  if (hasScript) await shiftsOf(page);
   return found;
 }
 
@@ -75,15 +83,13 @@ async function misplaced(page: Page): Promise<string[]> {
   return [...(await overflowOf(page)), ...unreachable.map((control) => `not reached: ${control}`)];
 }
 
-async function violationsIn(page: Page, themes: readonly View['theme'][]): Promise<string[]> {
-  const own = viewOf(page).theme;
-  const found: string[] = [];
-  for (const theme of themes) {
-    await page.emulateMedia({ colorScheme: theme });
-    const problems = await violations(page, theme === own ? ALL_RULES : RULES_OF_COLOURS);
-    found.push(...(theme === own ? problems : problems.map((problem) => `${problem} (${theme})`)));
-  }
-  return found;
+async function violationsInOtherTheme(page: Page): Promise<string[]> {
+  const { theme } = viewOf(page);
+  const other = theme === 'light' ? 'dark' : 'light';
+  await page.emulateMedia({ colorScheme: other });
+  const problems = await violations(page, RULES_OF_COLOURS);
+  await page.emulateMedia({ colorScheme: theme });
+  return problems.map((problem) => `${problem} (${other})`);
 }
 
 /** The elements that have moved without an action since the page was opened or since the last call. */
