@@ -135,6 +135,9 @@ function listenUrlOf({ SVC_LISTEN, SVC_TLS_CERT }: NodeJS.ProcessEnv): string {
   return `${SVC_TLS_CERT ? 'https' : 'http'}://${SVC_LISTEN || '127.0.0.1:8080'}`;
 }
 
+/** An error of a NATS server that only says that another server of the cluster does not run: `rid` is a route to it. */
+const OTHER_IS_DOWN = /Error trying to connect to route| - rid:\d+ - Error flushing/;
+
 /** A NATS server as a part. */
 export function natsServerPart(name: string, program: string, configFile: string): Server {
   return {
@@ -143,9 +146,8 @@ export function natsServerPart(name: string, program: string, configFile: string
     args: ['-c', configFile],
     env: { GOMEMLIMIT: '256MiB' },
     isReadyLine: (line) => line.includes('Server is ready'),
-    // NATS logs in a format of its own. Only its errors are shown, except that a server of the cluster does
-    // not run yet.
-    isError: (line) => /\[(ERR|FTL)\]/.test(line) && !line.includes('Error trying to connect to route'),
+    // NATS logs in a format of its own. Only its errors are shown.
+    isError: (line) => /\[(ERR|FTL)\]/.test(line) && !OTHER_IS_DOWN.test(line),
     stopWithinMs: NATS_STOP_MS,
   };
 }
