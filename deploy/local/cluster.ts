@@ -40,6 +40,8 @@ const NATS_SERVERS = 3;
 export class LocalCluster {
   readonly #options: LocalClusterOptions;
   readonly #parts: Parts;
+  /** The making of the database. It never rejects. */
+  #preparing: Promise<void> = Promise.resolve();
   #postgres: Part | null = null;
   #nats: readonly Part[] = [];
   #coordinators: readonly Coordinator[] = [];
@@ -73,7 +75,12 @@ export class LocalCluster {
     this.#parts.watchDisk(dataDir, () => this.#nats);
     const user = postgresUser();
     if (user !== null) openDataFolder(dataDir);
-    const database = await preparePostgres(postgres, dataDir, user);
+    const preparing = preparePostgres(postgres, dataDir, user);
+    this.#preparing = preparing.then(
+      () => {},
+      () => {},
+    );
+    const database = await preparing;
     const nats = await this.#prepareNats();
     // The first start makes a database, which takes seconds.
     if (this.isStopping) return;
@@ -120,7 +127,8 @@ export class LocalCluster {
       this.#agents,
       this.#coordinators.map(({ part }) => part),
       this.#nats,
-      [this.#postgres],
+      // Until the programs that make the database have ended, another start must not use its folder.
+      [this.#postgres, { stop: () => this.#preparing }],
     ]);
   }
 

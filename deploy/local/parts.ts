@@ -167,7 +167,7 @@ export class Parts {
   }
 
   /** Stops one group after the other. All calls wait for the first one. */
-  stop(groups: () => readonly (readonly (Part | null)[])[]): Promise<void> {
+  stop(groups: () => readonly (readonly (Pick<Part, 'stop'> | null)[])[]): Promise<void> {
     this.#stopping ??= this.#stopAll(groups());
     return this.#stopping;
   }
@@ -181,7 +181,7 @@ export class Parts {
     this.#options.print(`${this.#clock()}  ${line}`);
   }
 
-  async #stopAll(groups: readonly (readonly (Part | null)[])[]): Promise<void> {
+  async #stopAll(groups: readonly (readonly (Pick<Part, 'stop'> | null)[])[]): Promise<void> {
     this.#stopProgress();
     this.#stopWatchingDisk();
     this.#options.print('stopping …');

@@ -59,6 +59,8 @@ async function main(): Promise<void> {
   service.onGiveUp(() => void service.stop().then(() => stopped.resolve(1)));
   // Not awaited: a part that cannot start leaves this pending, and `onGiveUp` ends the wait below.
   service.start().catch((error: unknown) => {
+    // Ctrl-C also ends the programs that the start waits for.
+    if (service.isStopping) return;
     console.error(`svc: ${messageOf(error)}`);
     void service.stop().then(() => stopped.resolve(1));
   });

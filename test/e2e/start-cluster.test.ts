@@ -128,3 +128,14 @@ test('a stop while the database is made for the first time leaves nothing runnin
   expect(await stopped.end('SIGINT')).toBe(0);
   expect(stopped.lines.at(-1)).toBe('stopped');
 });
+
+test('Ctrl-C, which also reaches the program that makes the database, is no failure', async (context) => {
+  const place = await placeIn(openedIn(context), {});
+  const stopped = place.start();
+  const makers = () => stopped.partsWith('initdb');
+  await expect.poll(makers).toHaveLength(1);
+  const ended = stopped.end('SIGINT');
+  process.kill(makers()[0] ?? 0, 'SIGINT');
+  expect(await ended).toBe(0);
+  expect(stopped.lines).toEqual(['svc is starting as a cluster', 'stopping …', 'stopped']);
+});
