@@ -162,7 +162,7 @@ export const replayMonitor = endpoint({
   tag: 'Monitors',
   summary: 'Replay the results of a monitor with other settings, and compare with what happened',
   description:
-    'An estimate: the recorded results go through the evaluation again, in the order of their recording, with fewer retries, another `degraded_at`, fewer regions, another `quorum`, or another number of checks in a row (`confirm_after`, `recover_after`). Restarts of the coordinator, single late reports and earlier declarations may come out differently than they did. Nothing is changed and nobody is alerted. Replays of a workspace run one after the other; a token may have one that runs or waits.',
+    'An estimate: the recorded results go through the evaluation again, in the order of their recording, with fewer retries, another `degraded_at`, fewer regions, another `quorum`, or another number of checks in a row (`confirm_after`, `recover_after`). Restarts of the coordinator, single late reports and earlier declarations may come out differently than they did. The replay knows no mutes, so it has the alerts that one held. Nothing is changed and nobody is alerted. Replays of a workspace run one after the other; a token may have one that runs or waits.',
   body: whatIfBody,
   answers: { 200: { description: 'What happened, and what would have happened.', schema: whatIfView } },
   problems: ['invalid', 'conflict'],

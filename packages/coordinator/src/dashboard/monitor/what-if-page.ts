@@ -82,7 +82,7 @@ async function whatIfPage(
     body: html`${monitorHead(monitor, 'What if', request)}
 <div class="stack-large">
 <section aria-labelledby="settings" class="stack"><h2 id="settings">Replay with other settings</h2>
-<p class="soft">The stored results are evaluated again in the order in which they were recorded. The outcome is an estimate: restarts and late reports may have other effects. Nothing is changed, and no alert is sent. A replay takes some seconds, at most a minute.</p>
+<p class="soft">The stored results are evaluated again in the order in which they were recorded. The outcome is an estimate: restarts and late reports may have other effects, and no mute holds alerts. Nothing is changed, and no alert is sent. A replay takes some seconds, at most a minute.</p>
 ${problem === null ? NO_HTML : refusal(problem)}
 ${settingsForm(request, asked, subject)}</section>
 ${view === null ? NO_HTML : comparison(view, names)}</div>`,

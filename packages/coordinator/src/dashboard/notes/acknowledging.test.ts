@@ -68,6 +68,16 @@ test('an incident is acknowledged with a word; its page, that of the monitor and
   expect(await acknowledgement()).toBeNull();
 });
 
+test('whoever acknowledges second is told who was first', async () => {
+  const made = await api.call('POST', '/v1/tokens', { name: 'Ada', scope: 'write' });
+  const { token } = made.body as { token: string };
+  const page = `/incidents/${incidentId}`;
+  const form = await session.filled(page, `${page}/acknowledge`, { note: 'Me too.' });
+  await api.call('POST', `/v1${page}/acknowledge`, {}, { authorization: `Bearer ${token}` });
+  const { notice } = await session.post(`${page}/acknowledge`, form);
+  expect(notice).toBe('The incident is acknowledged by Ada.');
+});
+
 test('a session that may only read sees who looks after it, and has no button', async () => {
   await api.call('POST', `/v1/incidents/${incidentId}/acknowledge`, { note: 'Seen.' });
   const made = await api.call('POST', '/v1/tokens', { name: 'reader', scope: 'read' });

@@ -1,5 +1,6 @@
 import { LIMITS } from '@svc/shared/limits.ts';
 import { idOf } from '../../api/endpoint.ts';
+import type { Called } from '../../api/in-process.ts';
 import {
   acknowledgeIncident,
   INCIDENT,
@@ -377,19 +378,25 @@ const newestOfMonitor: DashboardPage = {
 /** Makes a page to which {@link acknowledgeForm} sends its POST request. */
 function acknowledging(
   action: string,
-  done: string,
-  call: (request: DashboardRequest) => ReturnType<PageApi['call']>,
+  done: (incident: IncidentView) => string,
+  call: (request: DashboardRequest) => Promise<Called<IncidentView>>,
 ): DashboardPage {
   return {
     method: 'POST',
     path: `/incidents/{id}/${action}`,
     scope: 'write',
     async handle(request) {
-      const { problem } = await call(request);
-      const notice = problem === null ? done : `Nothing was changed: ${problem.message}`;
+      const called = await call(request);
+      const notice =
+        called.problem === null ? done(called.body) : `Nothing was changed: ${called.problem.message}`;
       return { redirect: `/incidents/${idOf(request)}`, notice };
     },
   };
+}
+
+/** Names who acknowledged the incident first, perhaps a moment ago: of a second acknowledgement nothing is kept. */
+function acknowledgedNotice({ acknowledgement }: IncidentView): string {
+  return `The incident is acknowledged by ${acknowledgement?.by}.`;
 }
 
 /** All pages of incidents and their updates. */
@@ -397,7 +404,7 @@ export const incidentPages: readonly DashboardPage[] = [
   incidentList,
   readPage,
   newestOfMonitor,
-  acknowledging('acknowledge', 'The incident is acknowledged.', (request) => {
+  acknowledging('acknowledge', acknowledgedNotice, (request) => {
     const note = request.form.text('note').trim();
     return request.api.call(
       acknowledgeIncident,
@@ -405,8 +412,10 @@ export const incidentPages: readonly DashboardPage[] = [
       { body: { note: note === '' ? null : note } },
     );
   }),
-  acknowledging('unacknowledge', 'The acknowledgement is taken back.', (request) =>
-    request.api.call(unacknowledgeIncident, { id: idOf(request) }),
+  acknowledging(
+    'unacknowledge',
+    () => 'The acknowledgement is taken back.',
+    (request) => request.api.call(unacknowledgeIncident, { id: idOf(request) }),
   ),
   ...newPages('/incidents/new', () => NEW_INCIDENT_EDITOR),
   ...editPages('/incidents/{id}/edit', 'id', () => INCIDENT_EDITOR),
