@@ -19,6 +19,12 @@ export const ALERT_WORDS: Readonly<Record<AlertStatus, string>> = {
   recovered: 'Alert: recovered',
 };
 
+const REMINDER_WORDS: Readonly<Record<AlertStatus, string>> = {
+  error: 'Reminder: still down',
+  degraded: 'Reminder: still degraded',
+  recovered: 'Reminder',
+};
+
 /** The alerts about a monitor, each with its attempts. */
 export function deliveriesList(deliveries: readonly DeliveryView[], channels: ChannelNames): Html {
   return html`<ol class="plain-list log">${deliveries.map(
@@ -36,6 +42,9 @@ function wordsOf({ alert, attempts, last_error: lastError, state }: DeliveryView
 
 function whatOf(alert: DeliveryView['alert']): string {
   if (alert === null) return 'An alert that this version cannot read';
+  // The status of a notice is not that of the monitor.
+  if (alert.notice !== undefined) return `Notice: ${alert.notice.title}`;
+  if (alert.reminder !== undefined) return REMINDER_WORDS[alert.status];
   if (alert.closure !== undefined) return `Closed: ${alert.closure.replaceAll('-', ' ')}`;
   return ALERT_WORDS[alert.status];
 }
