@@ -149,13 +149,16 @@ test('a group names each notice by its title', () => {
   );
 });
 
-test('a reminder says that it is one; a reminder about one monitor also says how long the incident lasts', () => {
+test('a reminder says that it is one, and how long the incident of each monitor lasts', () => {
   const reminder = { number: 1, lastsMs: 5_400_000 };
   expect(textOf({ ...ALERT, reminder })).toContain('Still failing: Shop');
   expect(textOf({ ...ALERT, reminder })).toContain('\nLasts: 1 h 30 min\n');
   expect(textOf({ ...ALERT, status: 'degraded', reminder })).toContain('Still degraded: Shop');
-  const group = { counts: { error: 22, degraded: 0, recovered: 0 }, monitors: [], shared: {} };
-  expect(textOf({ ...ALERT, reminder, group })).toContain('Reminder: 22 monitors: 22 error');
+  const shop = { id: 7, name: 'Shop', status: 'error', errorMessage: 'refused', lastsMs: 3_600_000 } as const;
+  const group = { counts: { error: 22, degraded: 0, recovered: 0 }, monitors: [shop], shared: {} };
+  expect(textOf({ ...ALERT, reminder, group })).toMatch(
+    /Reminder: 22 monitors: 22 error\nError: Shop, for 1 h \(refused\)\n/,
+  );
 });
 
 test('the text of the link says where it leads', () => {

@@ -153,11 +153,12 @@ function groupContent({
     fact('Same error', shared.errorMessage ?? ''),
     fact('Same host', shared.host ?? ''),
     fact('Same address', shared.address ?? ''),
-    ...named.map(({ id, name, status, errorMessage, notice }) => {
+    ...named.map(({ id, name, status, errorMessage, notice, lastsMs }) => {
       if (notice !== undefined) return { ...fact('Notice', notice), isMonitor: true };
       const problem =
         shared.errorMessage === undefined && errorMessage !== undefined ? ` (${errorMessage})` : '';
-      const named = fact(STATUS_WORDS[status], `${nameOf({ id, name })}${problem}`);
+      const lasts = lastsMs === undefined ? '' : `, for ${durationText(lastsMs)}`;
+      const named = fact(STATUS_WORDS[status], `${nameOf({ id, name })}${lasts}${problem}`);
       return { ...named, isMonitor: true };
     }),
     ...(more > 0 ? [othersFact(more)] : []),

@@ -111,7 +111,10 @@ test('notices about monitors are counted apart from the statuses, and listed las
 test('a group of reminders is a reminder', () => {
   const reminder = { number: 2, lastsMs: 60_000 };
   const reminders = [1, 2].map((id) => ({ ...alertOf(id, 'error', HOST), reminder }));
-  expect(groupAlert(reminders).reminder).toEqual(reminder);
+  expect(groupAlert(reminders)).toMatchObject({
+    reminder,
+    group: { monitors: [{ lastsMs: 60_000 }, { lastsMs: 60_000 }] },
+  });
 });
 
 describe('recent changes', () => {

@@ -84,12 +84,13 @@ export function groupAlert(alerts: readonly Alert[]): Alert {
   const listed = WORST_FIRST.flatMap((each) => changes.filter(({ status }) => status === each));
   const monitors = [...listed, ...notices]
     .slice(0, MOST_LISTED)
-    .map(({ monitor: { id, name }, status, errorMessage, notice }) => ({
+    .map(({ monitor: { id, name }, status, errorMessage, notice, reminder }) => ({
       id,
       name,
       status,
       ...(errorMessage === undefined ? {} : { errorMessage }),
       ...(notice === undefined ? {} : { notice: notice.title }),
+      ...(reminder === undefined ? {} : { lastsMs: reminder.lastsMs }),
     }));
   const counted = notices.length === 0 ? counts : { ...counts, notices: notices.length };
   return { ...shown, group: { counts: counted, monitors, shared: sharedFacts(alerts) } };

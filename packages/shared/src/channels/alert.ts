@@ -33,6 +33,8 @@ const group = z.object({
       errorMessage: z.string().optional(),
       /** Title of the notice about the monitor; absent: the alert is about its status. */
       notice: z.string().optional(),
+      /** How long the incident has lasted, ms; absent: the alert is no reminder. */
+      lastsMs: z.number().optional(),
     }),
   ),
   /** What all alerts of the group share. `host` is present only where the addresses differ. */
