@@ -6,10 +6,14 @@ import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLogger } from '@svc/shared/log.ts';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
+import { connectBus } from '@svc/shared/nats/nats-bus.ts';
+import { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
 import { natsAccounts } from '../support/nats-accounts.ts';
+import { startNatsCluster } from '../support/nats-cluster.ts';
 import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { whyNoOwnNetwork } from '../support/network/own-network.ts';
 import { svcBesideSilentNameServer } from '../support/network/silent-name-server.ts';
@@ -117,6 +121,40 @@ test('distinguishes foreign keys, too many rights, and a missing server', async 
   await gone.dispose();
   const { code, failed: unreached } = await doctor('agent', { ...AGENT, SVC_NATS_URL: gone.url });
   expect({ code, unreached }).toEqual({ code: 1, unreached: [expect.stringContaining('cannot connect to')] });
+});
+
+test('reports each server of a cluster, and whether another one may be stopped', async () => {
+  const cluster = await startNatsCluster();
+  onTestFinished(() => cluster.dispose());
+  const bus = await connectBus({ url: cluster.url, name: 'test', log: createLogger('test', 'silent') });
+  onTestFinished(() => bus.close());
+  const streams = new NatsResultStreams(bus);
+  await expect
+    .poll(() =>
+      streams.ensure('hosta-fra', { maxBytes: 1024 ** 2 }).then(
+        () => 'ensured',
+        () => 'waits',
+      ),
+    )
+    .toBe('ensured');
+  const stream = resultsStream('hosta-fra');
+  await expect.poll(() => cluster.currentServersOf(stream)).toBe(3);
+  const settings = { SVC_NATS_URL: cluster.url };
+  const whole = await doctor('coordinator', settings);
+  expect(whole.failed).toEqual([]);
+  const found = whole.of('nats').map(({ what }) => what);
+  for (const index of [0, 1, 2])
+    expect(found).toContainEqual(expect.stringContaining(`connected to ${cluster.urlOf(index)}, version`));
+  expect(found).toContain('each of 1 streams has all its copies');
+
+  await cluster.kill(2);
+  await expect.poll(() => cluster.currentServersOf(stream)).toBe(2);
+  const { code, of } = await doctor('coordinator', settings);
+  expect(code).toBe(0);
+  expect(of('nats').filter(({ level }) => level === 'warning')).toEqual([
+    expect.objectContaining({ what: expect.stringContaining(`cannot connect to ${cluster.urlOf(2)}: `) }),
+    expect.objectContaining({ what: `1 of 1 streams lack a current copy: ${stream}` }),
+  ]);
 });
 
 test('tests certificates of NATS: chain, name and expiry', async () => {

@@ -9,10 +9,12 @@ import {
   type NatsConnection,
   NatsError,
   RequestStrategy,
+  type StreamInfo,
 } from 'nats';
 import { SvcError } from '../errors.ts';
 import { isNoResponders } from './headers.ts';
 import { type BusParts, connectionOptionsOf, explainedFailure } from './nats-bus.ts';
+import { jetStreamManager } from './stream-reading.ts';
 
 /** Maximum time for one answer of the server, ms. */
 const ANSWER_MS = 5_000;
@@ -25,6 +27,8 @@ export type TrialParts = Omit<BusParts, 'log'> & {
    * key. No secret is sent to that server.
    */
   readonly trustsAnyServer?: boolean;
+  /** The address (`host:port`) of the only server of the URL that is tried. */
+  readonly server?: string;
 };
 
 /**
@@ -51,7 +55,7 @@ export class NatsTrial {
   }
 
   /**
-   * Connects once to each server until one accepts the connection.
+   * Connects once to each server until one accepts the connection, or to the given one.
    *
    * @throws SvcError `nats-refused` (the server knows no
    *   such key) or `nats-unreachable`; the message says why
@@ -64,7 +68,8 @@ export class NatsTrial {
       reconnect: false,
       ignoreAuthErrorAbort: false,
       // This maximum applies to each server, because the servers are tried one after the other.
-      timeout: Math.max(LEAST_MS, ANSWER_MS / parts.url.split(',').length),
+      timeout: Math.max(LEAST_MS, ANSWER_MS / (parts.server === undefined ? parts.url.split(',').length : 1)),
+      ...(parts.server === undefined ? {} : { servers: [parts.server] }),
       ...(parts.trustsAnyServer === true ? { tls: ANY_SERVER } : {}),
     };
     try {
@@ -77,14 +82,21 @@ export class NatsTrial {
     }
   }
 
-  /** The server's version and id, and whether the connection is encrypted and JetStream is there. */
-  get server(): { version: string; id: string; hasJetStream: boolean; isEncrypted: boolean } {
+  /** The server's version and id, and whether the connection is encrypted, JetStream is there, and others form a cluster with it. */
+  get server(): {
+    version: string;
+    id: string;
+    hasJetStream: boolean;
+    isEncrypted: boolean;
+    isInCluster: boolean;
+  } {
     const { info } = this.#connection;
     return {
       version: info?.version ?? '',
       id: info?.server_id ?? '',
       hasJetStream: info?.jetstream === true,
       isEncrypted: info?.tls_required === true,
+      isInCluster: info?.cluster !== undefined,
     };
   }
 
@@ -182,6 +194,28 @@ export class NatsTrial {
     return answers;
   }
 
+  /**
+   * The names of all streams of the account, and of those that lack a current copy: a server is away, or has not
+   * fetched yet what it lacks. A stream that does not answer is one of these. Null when the servers do not say
+   * which streams there are.
+   */
+  async copies(): Promise<{
+    readonly all: readonly string[];
+    readonly incomplete: readonly string[];
+  } | null> {
+    try {
+      const { streams } = await jetStreamManager(this.#connection);
+      const all: string[] = [];
+      for await (const name of streams.names()) all.push(name);
+      const infos = await Promise.all(all.map((name) => streams.info(name).catch(() => null)));
+      const incomplete = all.filter((_, index) => !isComplete(infos[index] ?? null));
+      return { all, incomplete };
+    } catch (error) {
+      if (!(error instanceof NatsError)) throw error;
+      return null;
+    }
+  }
+
   /** Resolves when the server has checked all that was sent, and its refusals have been read. */
   async #answered(): Promise<void> {
     await answered(this.#connection.flush());
@@ -198,6 +232,16 @@ export class NatsTrial {
       this.#refused.add(`${permissionContext.operation} ${permissionContext.subject}`);
     }
   }
+}
+
+function isComplete(info: StreamInfo | null): boolean {
+  const { leader, replicas = [] } = info?.cluster ?? {};
+  return (
+    info !== null &&
+    leader !== undefined &&
+    1 + replicas.filter(({ current, offline }) => current && offline !== true).length >=
+      info.config.num_replicas
+  );
 }
 
 /**

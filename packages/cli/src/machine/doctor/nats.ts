@@ -5,7 +5,7 @@ import { busOptionsOf } from '@svc/shared/nats/nats-settings.ts';
 import { parseNatsServers, shownServers } from '@svc/shared/nats/servers.ts';
 import { NatsTrial } from '@svc/shared/nats/trial.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
-import { type FoundNames, resolvedServers } from '../../name-lookups.ts';
+import { type FoundNames, nameProblem } from '../../name-lookups.ts';
 import { type Finding, findingsOf, type Subject } from './finding.ts';
 
 const { ok, warning, failed, skipped } = findingsOf('nats');
@@ -15,58 +15,79 @@ const MINIMUM = [2, 9, 10];
 const FAR_MS = 500;
 
 /**
- * Connects to NATS as the process would. It tries operations that the key
- * must allow, and for an agent also operations that the key must not allow.
+ * Connects to each NATS server as the process would. Over the first one that answers, it tries operations
+ * that the key must allow, and for an agent also operations that the key must not allow.
  */
 export async function natsFindings(subject: Subject, names: FoundNames): Promise<Finding[]> {
   const { config, role } = subject;
-  const url = resolvedServers(config.natsUrl.reveal(), names);
-  if (url === null)
+  const servers = parseNatsServers(config.natsUrl.reveal());
+  const known = servers.addresses.filter(
+    (_, index) => nameProblem(servers.hosts[index] ?? '', names) === null,
+  );
+  if (known.length === 0)
     return [
       skipped('no server of SVC_NATS_URL was tried: their names cannot be resolved', 'look at dns first'),
     ];
-  const shown = shownServers(parseNatsServers(config.natsUrl.reveal()));
   const inbox = role === 'agent' ? { inboxPrefix: `_INBOX_${config.region}` } : {};
-  let trial: NatsTrial;
+  const options = { ...busOptionsOf(config), ...inbox, name: `svc doctor ${role}` };
+  const opened = await Promise.allSettled(known.map((server) => NatsTrial.open({ ...options, server })));
+  const trials = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   try {
-    trial = await NatsTrial.open({
-      ...busOptionsOf(config),
-      url,
-      ...inbox,
-      name: `svc doctor ${role}`,
+    const answering = await Promise.all(trials.map(answers));
+    const working = trials.find((_, index) => answering[index]?.error === null);
+    const found = opened.flatMap((each, index) => {
+      const shown = shownServers({ addresses: [known[index] ?? ''], requiresTls: servers.requiresTls });
+      if (each.status === 'rejected') return [unreachable(shown, each.reason, working !== undefined)];
+      const { ms, error } = answering[trials.indexOf(each.value)] ?? { ms: 0, error: null };
+      return error === null
+        ? [serverFinding(each.value, shown), distance(ms, shown)]
+        : [hanging(shown, error)];
     });
-  } catch (error) {
-    return [unreachable(shown, error)];
-  }
-  try {
-    const basics = [serverFinding(trial, shown), await distance(trial)];
+    if (working === undefined) return found;
     return [
-      ...basics,
-      ...(role === 'agent' ? await ofAgent(trial, config.region) : await ofCoordinator(trial)),
+      ...found,
+      ...(role === 'agent' ? await ofAgent(working, config.region) : await ofCoordinator(working)),
     ];
   } catch (error) {
-    if (!(error instanceof SvcError && error.code === 'nats-unreachable')) throw error;
-    return [
-      failed(
-        `${shown} takes connections and then hangs: ${error.message}`,
-        'look at the process and the log of the NATS server, and at what lies between here and there',
-      ),
-    ];
+    return [hanging(shownServers(servers), error)];
   } finally {
-    await trial.close();
+    await Promise.all(trials.map((trial) => trial.close()));
   }
 }
 
-function unreachable(shown: string, error: unknown): Finding {
+/** The time of a round trip, or the error of a server that does not answer. */
+async function answers(trial: NatsTrial): Promise<{ ms: number; error: unknown }> {
+  try {
+    return { ms: Math.round(await trial.roundTripMs()), error: null };
+  } catch (error) {
+    return { ms: 0, error };
+  }
+}
+
+function hanging(shown: string, error: unknown): Finding {
+  if (!(error instanceof SvcError && error.code === 'nats-unreachable')) throw error;
+  return failed(
+    `${shown} takes connections and then hangs: ${error.message}`,
+    'look at the process and the log of the NATS server, and at what lies between here and there',
+  );
+}
+
+function unreachable(shown: string, error: unknown, hasOther: boolean): Finding {
   const isRefused = error instanceof SvcError && error.code === 'nats-refused';
   const why = error instanceof Error ? error.message : String(error);
-  return isRefused
-    ? failed(
-        `${shown} does not know this key (${why})`,
-        'take SVC_NATS_NKEY from "svc region add", and reload the server after it; "svc region list" shows its keys',
+  if (isRefused)
+    return failed(
+      `${shown} does not know this key (${why})`,
+      'take SVC_NATS_NKEY from "svc region add", copy accounts.conf to this server, and reload it twice; "svc region list" shows its keys',
+    );
+  const what = `cannot connect to ${shown}: ${why}`;
+  return hasOther
+    ? warning(
+        what,
+        'svc goes on with the other servers: start this one, or look at its address and certificate',
       )
     : failed(
-        `cannot connect to ${shown}: ${why}`,
+        what,
         'look at the address, the firewall and the log of the NATS server; with a CA of your own set SVC_NATS_CA',
       );
 }
@@ -86,9 +107,8 @@ function isOld(version: string): boolean {
   return first !== -1 && (parts[first] ?? 0) < (MINIMUM[first] ?? 0);
 }
 
-async function distance(trial: NatsTrial): Promise<Finding> {
-  const ms = Math.round(await trial.roundTripMs());
-  const what = `a round trip to NATS takes ${ms} ms`;
+function distance(ms: number, shown: string): Finding {
+  const what = `a round trip to ${shown} takes ${ms} ms`;
   return ms > FAR_MS
     ? warning(what, 'look at the network: checks begin late, and heartbeats may be missed')
     : ok(what);
@@ -170,5 +190,20 @@ async function ofCoordinator(trial: NatsTrial): Promise<Finding[]> {
           'JetStream does not answer',
           'look at the disk and the log of the NATS server; in a cluster, at its quorum',
         ),
+    ...(trial.server.isInCluster ? await copiesOf(trial) : []),
+  ];
+}
+
+/** Whether each stream has all its copies, so that a server may be stopped. */
+async function copiesOf(trial: NatsTrial): Promise<Finding[]> {
+  const copies = await trial.copies();
+  if (copies === null) return [];
+  const { all, incomplete } = copies;
+  if (incomplete.length === 0) return [ok(`each of ${all.length} streams has all its copies`)];
+  return [
+    warning(
+      `${incomplete.length} of ${all.length} streams lack a current copy: ${incomplete.slice(0, 3).join(', ')}${incomplete.length > 3 ? ', …' : ''}`,
+      'stop no other NATS server meanwhile; a server that has started fetches what it lacks',
+    ),
   ];
 }
