@@ -276,6 +276,8 @@ test('beside the NATS server of npm start, which knows no keys, a message says w
   const [first, second] = ['hosta-ams', 'dc-2'].map(
     (region) => `"SVC_NATS_URL_FILE=${join(data, 'nats.url')} SVC_REGION=${region} npm run agent"`,
   );
+  const named = ['region', 'add', 'hosta-ams', '--nats-dir', folder];
+  expect((await svc(named, { SVC_DATA_DIR: data })).err).not.toContain('npm start');
   expect(err).toContain(
     `svc: the NATS server that npm start runs does not have these keys, and an agent beside it needs none: start it with ${first}, ${second}\n`,
   );
@@ -532,6 +534,25 @@ test('a cluster has a configuration for each server, and one file of accounts', 
   expect((await region('add', 'hosta-ams')).err.match(/no server with nats-[ab]\.conf runs/g)).toHaveLength(
     2,
   );
+});
+
+test('the server of one machine is reloaded once while it becomes a cluster, and its accounts are to be copied', async () => {
+  const init = ['init', '--listen', listen, '--pid-file', file('nats.pid')];
+  await region(...init);
+  const pid = await serverIn();
+  for (const name of ['a', 'b']) {
+    const port = await freePort();
+    const cluster = ['--cluster', 'svc', '--server-name', name, '--cluster-listen', `127.0.0.1:${port}`];
+    await region(...init, ...cluster, '--cluster-routes', '127.0.0.1:1');
+  }
+  const { code, err } = await region('add', 'hosta-ams');
+  expect({ code, reloads: err.split('\n').filter((line) => line.includes('reload')) }).toEqual({
+    code: 0,
+    reloads: [
+      `svc: reloaded the server ${pid} with one of nats-a.conf, nats-b.conf`,
+      `svc: copy accounts.conf to the machines of the other servers, and reload each twice with "nats-server --signal reload=${file('nats.pid')}"`,
+    ],
+  });
 });
 
 test.each([

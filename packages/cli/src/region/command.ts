@@ -123,7 +123,8 @@ async function add(args: readonly string[], surroundings: Surroundings): Promise
     for (const region of regions) await tellSettings(folder, region, given, surroundings);
     const [last = 'coordinator'] = regions.slice(-1);
     await reload(folder, { seed: await folder.seedOf(last), isAccepted: true }, surroundings);
-    noteOtherServer(regions, surroundings);
+    // Whoever names the folder means another server.
+    if (given['nats-dir'] === undefined) noteOtherServer(regions, surroundings);
   });
 }
 

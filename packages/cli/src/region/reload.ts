@@ -31,13 +31,15 @@ export type ReloadSign = { readonly seed: Secret; readonly isAccepted: boolean }
 export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null): Promise<string[]> {
   const lines: string[] = [];
   const system = await folder.findSeed('system', (line) => lines.push(line));
-  for (const [file, { listen, pidFile }] of Object.entries(folder.state.servers)) {
+  const byPidFile = Map.groupBy(Object.entries(folder.state.servers), ([, { pidFile }]) => pidFile);
+  for (const [pidFile, servers] of byPidFile) {
     const pid = await runningServer(pidFile);
     const command = `nats-server --signal reload=${pid ?? pidFile}`;
     if (pid === null) {
-      lines.push(
-        `no server with ${basename(file)} runs on this machine (${pidFile}). Start it with "nats-server -c ${join(folder.path, file)}". Where it runs elsewhere, copy accounts.conf there and reload it twice with "${command}": the first reload leaves results of a new region without a receiver`,
-      );
+      for (const [file] of servers)
+        lines.push(
+          `no server with ${basename(file)} runs on this machine (${pidFile}). Start it with "nats-server -c ${join(folder.path, file)}". Where it runs elsewhere, copy accounts.conf there and reload it twice with "${command}": the first reload leaves results of a new region without a receiver`,
+        );
       continue;
     }
     try {
@@ -48,13 +50,22 @@ export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null)
       );
       continue;
     }
-    if (sign !== null) await untilSeen(addressed(folder, listen), sign, command);
-    const isLoaded = await reloadAgain(addressed(folder, listen), system, pid);
+    const server = await listening(
+      servers.map(([, { listen }]) => addressed(folder, listen)),
+      sign?.seed ?? system,
+    );
+    if (sign !== null) await untilSeen(server, sign, command);
+    const isLoaded = await reloadAgain(server, system, pid);
+    const files = servers.map(([file]) => basename(file)).join(', ');
     lines.push(
       isLoaded
-        ? `reloaded the server ${pid} with ${basename(file)}`
-        : `told the server ${pid} to reload ${basename(file)}, and it does not say that it did: its log says why. A changed address, store or pid file needs a restart`,
+        ? `reloaded the server ${pid} with ${servers.length > 1 ? 'one of ' : ''}${files}`
+        : `told the server ${pid} to reload ${files}, and it does not say that it did: its log says why. A changed address, store or pid file needs a restart`,
     );
+    if (servers.length > 1)
+      lines.push(
+        `copy accounts.conf to the machines of the other servers, and reload each twice with "nats-server --signal reload=${pidFile}"`,
+      );
   }
   return lines;
 }
@@ -169,6 +180,16 @@ async function stateOfKey(server: Server, seed: Secret): Promise<'accepted' | 'r
 }
 
 type Server = Pick<TrialParts, 'url' | 'name' | 'trustsAnyServer'>;
+
+/**
+ * The one of several servers that runs on this machine. On machines of their own, the
+ * servers of a cluster have the same pid file, and this machine has the files of all.
+ */
+async function listening(servers: readonly Server[], seed: Secret | null): Promise<Server> {
+  for (const server of servers.slice(1))
+    if (seed !== null && (await stateOfKey(server, seed)) !== 'unreachable') return server;
+  return servers[0] as Server;
+}
 
 /** How to connect to a server on this machine. No secret is sent to it, so any certificate is accepted. */
 function addressed(folder: NatsFolder, listen: string): Server {
