@@ -39,6 +39,28 @@ test.skipIf(!isRoot)('files that root restores belong to the owner of the data f
   for (const name of names) expect((await stat(place(`new/${name}`))).uid, name).toBe(SERVICE_USER);
 });
 
+test.skipIf(!isRoot)(
+  'a file of SQLite that root copies a database to belongs to the owner of its folder',
+  async () => {
+    await mkdir(place('new'), { mode: 0o700 });
+    await chown(place('new'), SERVICE_USER, SERVICE_USER);
+    const used = new DatabaseSync(place('data/svc.db'));
+    used.exec("INSERT INTO facts (key, value) VALUES ('installation_id', 'of the test')");
+    used.exec("INSERT INTO workspaces (name, created_at) VALUES ('default', 1)");
+    used.close();
+    const from = { SVC_DATABASE_URL: `sqlite:${place('data/svc.db')}` };
+    const to = ['migrate-store', '--to', `sqlite:${place('new/svc.db')}`];
+    expect(await svc(to, from)).toMatchObject({ code: 0 });
+    const names = (await readdir(place('new'))).sort();
+    expect(names).toEqual(['svc.db', 'svc.db.lock']);
+    for (const name of names) expect((await stat(place(`new/${name}`))).uid, name).toBe(SERVICE_USER);
+    expect(await svc(to, from)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('move its file away'),
+    });
+  },
+);
+
 test('exported counts begin again at zero, because a receiver has seen higher ones', async () => {
   const withDatabase = <T>(path: string, work: (database: DatabaseSync) => T): T => {
     const database = new DatabaseSync(place(path));

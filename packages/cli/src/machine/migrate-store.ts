@@ -6,9 +6,14 @@ import { readEnvironment } from '@svc/shared/settings/environment.ts';
 import { type Command, UsageError } from '../command.ts';
 import { describeOptions, parseOptions } from '../options.ts';
 import { userPath } from '../write-file.ts';
+import { giveToOwner } from './backup/restore.ts';
 
 const OPTIONS = {
-  from: { value: 'URL', description: 'the database that is copied: sqlite:<path> or postgres://…' },
+  from: {
+    value: 'URL',
+    description:
+      'the database that is copied: sqlite:<path> or postgres://… (the default with --to: SVC_DATABASE_URL)',
+  },
   to: {
     value: 'URL',
     description:
@@ -21,23 +26,25 @@ const SAY_EVERY_MS = 5_000;
 
 export const migrateStoreCommand: Command = {
   help: `Usage: npm run svc -- migrate-store --from URL [--to URL]
+       npm run svc -- migrate-store --to URL
 
 Copies all rows of a database into an empty one, from SQLite to PostgreSQL or back, and compares every row of both. Stop the coordinator
 first: a database that one uses is refused. An interrupted copy goes on when the command is called again; until it is complete, no
 coordinator starts on it. Then set SVC_DATABASE_URL to the copy, and start the coordinator with the same data folder: its
 secret key opens the copy too. The database that was copied stays as it is.
 
-A password in an option can be seen in the list of processes. Name a file with the address in SVC_DATABASE_URL_FILE and leave out --to, or
-leave out the password and set PGPASSWORD.
+A password in an option can be seen in the list of processes. Name a file with the address in SVC_DATABASE_URL_FILE and leave out the
+option, or leave out the password and set PGPASSWORD.
 
 Options:
 ${describeOptions(OPTIONS)}
 `,
   async run(args, { environment, err }) {
     const { from, to } = parseOptions(args, OPTIONS);
-    if (from === undefined) throw new UsageError('--from is needed: see migrate-store --help');
-    const target = databaseAt(to ?? databaseOfSettings(environment), environment);
-    const source = databaseAt(from, environment);
+    if (from === undefined && to === undefined)
+      throw new UsageError('--from or --to is needed: see migrate-store --help');
+    const target = databaseAt(to ?? databaseOfSettings('--to', environment), environment);
+    const source = databaseAt(from ?? databaseOfSettings('--from', environment), environment);
     if (source.reveal() === target.reveal()) throw new UsageError('--from and --to are the same database');
     let saidAt = performance.now();
     const copied = await copyStore({
@@ -50,6 +57,8 @@ ${describeOptions(OPTIONS)}
         err.write(`svc: at the table ${table}\n`);
       },
     });
+    const file = databaseFileOf(target, '');
+    if (file !== null) for (const path of [file, `${file}.lock`]) await giveToOwner(path);
     const rows = Object.values(copied).reduce((sum, count) => sum + count, 0);
     const { monitors = 0, slot_results: results = 0 } = copied;
     err.write(
@@ -63,13 +72,13 @@ ${describeOptions(OPTIONS)}
  *
  * @throws UsageError where no setting names one
  */
-function databaseOfSettings(environment: NodeJS.ProcessEnv): string {
+function databaseOfSettings(option: string, environment: NodeJS.ProcessEnv): string {
   const { databaseUrl } = readEnvironment(
     { databaseUrl: COORDINATOR_SETTINGS.databaseUrl },
     environment,
   ).values;
   if (databaseUrl === undefined)
-    throw new UsageError('--to is needed where SVC_DATABASE_URL is not set: see migrate-store --help');
+    throw new UsageError(`${option} is needed where SVC_DATABASE_URL is not set: see migrate-store --help`);
   return databaseUrl.reveal();
 }
 

@@ -223,7 +223,11 @@ async function progressOf(target: Store, installation: string): Promise<Progress
       .selectFrom('workspaces')
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .executeTakeFirstOrThrow();
-    if (count > 0) throw new StoreError('store-foreign', 'the database to copy to has rows already');
+    if (count > 0)
+      throw new StoreError(
+        'store-foreign',
+        'the database to copy to has rows already: name an empty one, or move its file away',
+      );
     return { source: installation, table: COPIED_TABLES[0], after: null };
   }
   const found = progress.parse(JSON.parse(stored));

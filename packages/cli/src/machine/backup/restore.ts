@@ -97,10 +97,10 @@ async function bring(
 }
 
 /**
- * Gives a file that root has restored to the owner of the folder that contains
+ * Gives a file that root has written to the owner of the folder that contains
  * it, because a coordinator that may not read its files does not start.
  */
-async function giveToOwner(path: string): Promise<void> {
+export async function giveToOwner(path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(dirname(path));
   await chown(path, uid, gid);
