@@ -2,7 +2,7 @@
 # Installs a part of svc on a machine with systemd, from a repository in which `npm run build` has run:
 #
 #   sh deploy/systemd/install.sh coordinator   the coordinator and the command line
-#   sh deploy/systemd/install.sh agent         agents of any region
+#   sh deploy/systemd/install.sh agent         agents of any region, and the command line
 #   sh deploy/systemd/install.sh nats          the unit of a NATS server
 #
 # It can be called again: settings and keys stay as they are. DESTDIR names another root, for packages and tests.
@@ -29,12 +29,17 @@ example() {
   [ -e "$root$2" ] || install -D -m 0600 "$from/$1" "$root$2"
 }
 
-case ${1:-} in
-coordinator)
-  place 0755 "$dist/coordinator.mjs" /usr/lib/svc/coordinator.mjs
+# The command svc, which needs Node.
+command_line() {
   place 0755 "$dist/svc.mjs" /usr/lib/svc/svc.mjs
   mkdir -p "$root/usr/local/bin"
   ln -sf /usr/lib/svc/svc.mjs "$root/usr/local/bin/svc"
+}
+
+case ${1:-} in
+coordinator)
+  place 0755 "$dist/coordinator.mjs" /usr/lib/svc/coordinator.mjs
+  command_line
   place 0644 "$from/svc.sysusers" /usr/lib/sysusers.d/svc.conf
   place 0644 "$from/svc-coordinator.service" /etc/systemd/system/svc-coordinator.service
   example coordinator.env.example /etc/svc/coordinator.env
@@ -48,6 +53,7 @@ agent)
     place 0755 "$dist/agent.mjs" /usr/lib/svc/agent.mjs
     place 0644 "$from/svc-agent@.service.d/node.conf" '/etc/systemd/system/svc-agent@.service.d/node.conf'
   fi
+  command_line
   install -d -m 0755 "$root/etc/svc"
   ;;
 nats)

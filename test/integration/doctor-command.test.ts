@@ -330,7 +330,7 @@ test('reports settings with which the coordinator would not start', async () => 
     `${file('secret-key')}: must be 32 bytes in base64`,
     expect.stringContaining(`${file('api-token')} is empty`),
     `${file('svc.db')} is damaged, or is no database of SQLite`,
-    expect.stringMatching(/cannot read .*svc\.yaml: ENOENT/),
+    `there is no ${file('svc.yaml')}, which SVC_CONFIG names`,
   ]);
 });
 

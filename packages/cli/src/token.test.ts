@@ -53,7 +53,7 @@ describe('the generated token', () => {
   );
 
   test('is reported as missing when it is absent or empty', () => {
-    const message = `there is no API token: set SVC_API_TOKEN, or SVC_DATA_DIR to the data folder of npm start (looked for ${join(folder, 'api-token')})`;
+    const message = `there is no API token: set SVC_API_TOKEN, or SVC_DATA_DIR to the data folder of the coordinator, with systemd /var/lib/svc (looked for ${join(folder, 'api-token')})`;
     expect(() => find({})).toThrow(message);
     writeFileSync(join(folder, 'api-token'), '\n');
     expect(() => find({})).toThrow(message);

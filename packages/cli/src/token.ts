@@ -47,6 +47,6 @@ export function findToken(settings: CliSettings, environment: NodeJS.ProcessEnv)
       throw new UsageError(`cannot read the token in ${path}: ${messageOf(error)}`, { cause: error });
   }
   throw new UsageError(
-    `there is no API token: set SVC_API_TOKEN, or SVC_DATA_DIR to the data folder of npm start (looked for ${path})`,
+    `there is no API token: set SVC_API_TOKEN, or SVC_DATA_DIR to the data folder of the coordinator, with systemd /var/lib/svc (looked for ${path})`,
   );
 }

@@ -36,8 +36,9 @@ export const doctorCommand: Command = {
 
 Looks at this machine as the coordinator or an agent with these settings would find it: Node.js and open files, settings, files with
 secrets (their modes, and whether they can be used), disk, PostgreSQL, names, NATS (it connects, and tries what the key may do and what
-it must not), certificates, the clock, and what must be reached. Each finding says what to do. Call it as the user of the service. A service
-that runs meanwhile is not disturbed.
+it must not), certificates, the clock, and what must be reached. Each finding says what to do. A service that runs meanwhile is not
+disturbed. Call it as root, or as the user of the service where that user may read the files of settings: root can read every file, also one
+that the service cannot.
 
 Exit code: 0 nothing failed (there may be warnings); 1 something failed; 2 the command is wrong.
 

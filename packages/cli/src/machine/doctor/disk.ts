@@ -1,5 +1,5 @@
 import { mkdtemp, open, rm, statfs } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { databaseFileOf } from '@svc/coordinator/config.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { type Finding, findingsOf, type Subject } from './finding.ts';
@@ -27,7 +27,7 @@ export async function diskFindings(subject: Subject): Promise<Finding[]> {
   const file = databaseFileOf(databaseUrl, dataDir);
   // PostgreSQL's data are on the disk of its own server, so there is no disk to check here.
   if (file === null) return [];
-  const folder = dirname(file);
+  const folder = resolve(dirname(file));
   try {
     const found = await room(folder);
     // On a full disk, a write would fail and say nothing about the speed.

@@ -52,6 +52,10 @@ export type Role = Subject['role'];
 
 const { ok, warning, failed } = findingsOf('settings');
 
+/** Advice where no settings were given at all, as by somebody who calls the doctor for the first time. */
+const GIVE_FILE =
+  'name the file with the settings by --env-file; beside "npm start", set SVC_NATS_URL_FILE=data/nats.url';
+
 /**
  * Reads the settings as the process would. If they are wrong, the
  * subject is null, and checks that need the settings are not possible.
@@ -76,7 +80,9 @@ export function subjectOf(
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     const todo = `change it in the environment or the env file; the ${role} does not start before`;
-    return { subject: null, findings: error.problems.map((problem) => failed(problem, todo)) };
+    const advice = (problem: string): string =>
+      problem.startsWith('SVC_NATS_URL is required') ? GIVE_FILE : todo;
+    return { subject: null, findings: error.problems.map((problem) => failed(problem, advice(problem))) };
   }
 }
 

@@ -90,6 +90,11 @@ async function declaredFinding(path: string): Promise<Finding | null> {
     await access(path, constants.R_OK);
     return null;
   } catch (error) {
+    if (isCode(error, 'ENOENT'))
+      return failed(
+        `there is no ${path}, which SVC_CONFIG names`,
+        'put the declared file there, with the files that it inserts: each coordinator needs its own copy',
+      );
     return unreadable(path, error);
   }
 }
