@@ -27,7 +27,7 @@ const declarationView = z
     }),
     state: z.enum(['none', 'unread', 'applied', 'refused', 'waiting']).meta({
       description:
-        '`none`: no file declares this workspace; `unread`: it was not read yet; `applied`: its resources are as it declares them; `refused`: it has errors, and the declaration that was applied last goes on; `waiting`: the database does not accept it now.',
+        '`none`: no file declares this workspace; `unread`: this coordinator has not read it, because it has just started, or another one leads; `applied`: its resources are as it declares them; `refused`: it has errors, and the declaration that was applied last goes on; `waiting`: the database does not accept it now.',
     }),
     applied_at: instant.meta({
       description: 'When it was last applied or found unchanged, since the start. Epoch ms.',

@@ -21,7 +21,11 @@ const SHOWN: Readonly<
   Record<DeclarationView['state'], { readonly state: State; readonly word: string; readonly meaning: string }>
 > = {
   none: { state: 'unknown', word: 'No file', meaning: '' },
-  unread: { state: 'unknown', word: 'Not read yet', meaning: 'The file was not read yet.' },
+  unread: {
+    state: 'unknown',
+    word: 'Not read yet',
+    meaning: 'This coordinator has not read the file: it has just started, or another one leads.',
+  },
   applied: {
     state: 'operational',
     word: 'Applied',
