@@ -3,14 +3,18 @@
  * Instead of `systemctl` it starts the units by their command, user, variables, file modes and read-only
  * root.
  */
-import { cpSync, mkdirSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { openStore } from '@svc/coordinator/store/open.ts';
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
 import { Company } from '../../support/deployed/company.ts';
 import { whyNotConfined } from '../../support/deployed/confined.ts';
 import { BY_A_PROCESS } from '../../support/deployed/machine.ts';
 import { commandsUnder } from '../../support/deployed/page.ts';
 import type { LoggedProcess } from '../../support/process.ts';
+import { svc } from '../../support/svc.ts';
 
 const reason = whyNotConfined();
 const isSkipped = reason !== null && process.env.CI !== 'true';
@@ -35,7 +39,13 @@ test.skipIf(isSkipped)('a company runs svc as README says', async (context) => {
   const settings = lines.findIndex((line) => line.startsWith('echo OTEL_'));
   expect(settings).toBeGreaterThan(0);
   lines.splice(settings, 0, 'echo OTEL_METRIC_EXPORT_INTERVAL=1000 >> /etc/svc/coordinator.env');
+  // The machine takes over what `npm start` has collected.
+  const [, restore = '', giving = ''] = commandsUnder('From `npm start`');
+  lines.splice(lines.indexOf('systemctl enable --now svc-coordinator'), 0, restore, giving);
+  const token = 'a'.repeat(64);
+  await backUp(token, join(office.root, 'var/lib/svc-backup'));
   const [coordinator] = await company.follow(office, lines);
+  expect(readFileSync(join(office.root, 'var/lib/svc/api-token'), 'utf8').trim()).toBe(token);
 
   const [adding = [], onAgents = []] = split(
     commandsUnder('An agent in each region', README),
@@ -84,6 +94,16 @@ test.skipIf(isSkipped)('a company runs svc as README says', async (context) => {
     expect(service?.lines.filter(({ level, sick }) => level >= 40 && sick !== 'starved')).toEqual([]);
   }
 });
+
+/** Makes a backup of an installation that has this token. */
+async function backUp(token: string, path: string): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-npm-start-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const store = await openStore({ path: join(folder, 'svc.db'), log: pino({ level: 'silent' }) });
+  await store.close();
+  writeFileSync(join(folder, 'api-token'), `${token}\n`, { mode: 0o600 });
+  expect(await svc(['backup', path], { SVC_DATA_DIR: folder })).toMatchObject({ code: 0 });
+}
 
 /** The lines before the first one that equals `line`, and the lines from it on. */
 function split(lines: readonly string[], line: string): [string[], string[]] {

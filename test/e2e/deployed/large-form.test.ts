@@ -134,5 +134,10 @@ test.skipIf(isSkipped)(
     await expect
       .poll(async () => (await company.received()).alerts, BY_A_PROCESS)
       .toContainEqual(expect.objectContaining({ status: 'error' }));
+
+    // Back to one machine: the one that is left. It has no database of before the move.
+    const back = commandsUnder('Back to one machine').filter((line) => !line.startsWith('mv '));
+    await company.follow(b, back);
+    await expect.poll(() => results(8081), BY_A_PROCESS).toContainEqual(before);
   },
 );
