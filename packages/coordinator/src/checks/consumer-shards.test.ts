@@ -46,8 +46,8 @@ class InterruptibleStreams extends NatsResultStreams {
   }
 }
 
-/** The consumer of shard 0 of two shards. There are streams of the shards 0, 1 and 5. */
-async function opened(context: TestContext, clock: Clock = systemClock) {
+/** The consumer of one of two shards, shard 0 if left out. There are streams of the shards 0, 1 and 5. */
+async function opened(context: TestContext, clock: Clock = systemClock, id = 0) {
   const log = createLogger('test', 'silent');
   const server = await startNatsServer();
   const bus = await connectBus({ url: server.url, name: 'test', log });
@@ -58,8 +58,11 @@ async function opened(context: TestContext, clock: Clock = systemClock) {
   await streams.ensure(A, { maxBytes: MAX_BYTES });
   await streams.ensure(A, { maxBytes: MAX_BYTES, hasOthers: true });
   for (const shard of [1, 5]) await streams.ensure(A, { maxBytes: MAX_BYTES, shard });
+  /** The streams whose states the consumer has asked for. */
+  const asked = new Set<string>();
+  bus.subscribe('$JS.API.STREAM.INFO.*', ({ subject }) => asked.add(subject.split('.').at(-1) ?? ''));
   const consumer = startedConsumer({
-    shard: { id: 0, count: 2 },
+    shard: { id, count: 2 },
     ...{ bus, streams, recording, maxBytes: MAX_BYTES, clock },
     hadAgentWithin24h: (region) => region === A,
   });
@@ -76,7 +79,7 @@ async function opened(context: TestContext, clock: Clock = systemClock) {
       JSON.stringify({ v: 1, agent: 'agent-1', results: monitors.map(result) }),
     );
   const recorded = async () => (await recording.results()).map(({ monitor_id: id }) => id).sort();
-  return { bus, streams, recording, consumer, publish, recorded };
+  return { bus, streams, recording, consumer, publish, recorded, asked };
 }
 
 test('the leader of shard 0 records its own results, moves those of another shard, and reads streams of former shards', async (context) => {
@@ -91,6 +94,16 @@ test('the leader of shard 0 records its own results, moves those of another shar
   };
   expect((await Promise.all([moved(1), moved(2)])).flat().sort()).toEqual([1, 3, 5]);
   expect(recording.recorder.dropped['unknown-monitor']).toBe(0);
+});
+
+test('the leader of another shard asks for no stream but its own', async (context) => {
+  const { consumer, publish, recording, asked } = await opened(context, systemClock, 1);
+  await recording.declare(liveMonitor(3));
+  publish(1, 3);
+  await expect.poll(async () => (await recording.results()).length).toBe(1);
+  await consumer.caughtUp();
+  expect(asked).toContain(resultsStream(A, 1));
+  expect([...asked].filter((stream) => !stream.endsWith('_1'))).toEqual([]);
 });
 
 test('a backlog of new results in the stream of a former shard counts as lag', async (context) => {

@@ -139,7 +139,7 @@ export class ResultConsumer {
     const { signal } = this.#stopping;
     const regions = region === undefined ? this.#parts.regions : [region];
     while (!signal.aborted) {
-      if (this.#isReading && (await this.#isRecorded(await this.#listed(), regions))) return;
+      if (this.#isReading && (await this.#isRecorded(await this.#statesOf(regions), regions))) return;
       await pause(this.#parts.clock, RETRY_MS / 10, this.#stopping.signal);
     }
   }
@@ -189,11 +189,22 @@ export class ResultConsumer {
   /** Lists the streams, sets their limits, and reads those that are new. A failure is only logged. */
   async #maintainLimits(): Promise<void> {
     try {
-      await this.#divide(await this.#parts.streams.list());
+      await this.#divide(await this.#list());
     } catch (error) {
       this.#failed(error);
     }
     if (this.#isReading) this.#readKnown();
+  }
+
+  /**
+   * Lists the streams of the shard; for shard 0, all streams, because there may be some of former shards. If each shard
+   * asked for all streams, the requests would grow with the square of the number of shards.
+   */
+  #list(): Promise<ReadonlyMap<string, StreamInfo | null>> {
+    const { shard, regions, streams } = this.#parts;
+    if (shard.id === 0) return streams.list();
+    const own = new Set(regions.map((region) => this.#streamOf(region)));
+    return streams.list((stream) => own.has(stream));
   }
 
   #streamOf(region: Region): string {
@@ -309,7 +320,7 @@ export class ResultConsumer {
       // every region with an agent gets a stream.
       if (!this.#parts.bus.isConnected) continue;
       try {
-        await this.#divide(await this.#parts.streams.list());
+        await this.#divide(await this.#list());
         for (const region of regions) await this.#tryToEnsure(region);
       } catch (error) {
         this.#failed(error);
@@ -355,11 +366,11 @@ export class ResultConsumer {
     }
   }
 
-  async #listed(): Promise<ReadonlyMap<string, StreamInfo | null> | null> {
+  async #statesOf(regions: readonly Region[]): Promise<ReadonlyMap<string, StreamInfo | null> | null> {
     try {
-      return await this.#parts.streams.list();
+      return await this.#parts.streams.states(regions.map((region) => this.#streamOf(region)));
     } catch {
-      // The list could not be read, for example because the connection was lost. The caller asks again.
+      // The states could not be read, for example because the connection was lost. The caller asks again.
       return null;
     }
   }

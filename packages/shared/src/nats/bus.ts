@@ -103,8 +103,15 @@ export interface ResultStreams {
   /**
    * The existing streams of results, by name. Null: NATS does not answer for the stream now, mostly because the
    * servers of a cluster choose the stream's leader.
+   *
+   * @param isWanted whether the stream is asked for; left out: all streams are
    */
-  list(): Promise<ReadonlyMap<string, StreamInfo | null>>;
+  list(isWanted?: (stream: string) => boolean): Promise<ReadonlyMap<string, StreamInfo | null>>;
+  /**
+   * The streams with these names that exist. Null: NATS does not answer for the stream now, which
+   * may not exist.
+   */
+  states(names: readonly string[]): Promise<ReadonlyMap<string, StreamInfo | null>>;
   /**
    * Creates the region's stream where it is missing, and sets its limit.
    *

@@ -137,13 +137,18 @@ export class NatsResultStreams implements ResultStreams {
     this.#bus = bus;
   }
 
-  async list(): Promise<ReadonlyMap<string, StreamInfo | null>> {
+  async list(isWanted = (_stream: string) => true): Promise<ReadonlyMap<string, StreamInfo | null>> {
     // Only names are listed: a cluster does not answer for all streams while one of them has no leader.
     const names = await this.#asked(async ({ streams }) => {
       const found: string[] = [];
-      for await (const name of streams.names()) if (name.startsWith(RESULTS_STREAMS)) found.push(name);
+      for await (const name of streams.names())
+        if (name.startsWith(RESULTS_STREAMS) && isWanted(name)) found.push(name);
       return found;
     });
+    return this.states(names);
+  }
+
+  async states(names: readonly string[]): Promise<ReadonlyMap<string, StreamInfo | null>> {
     const infos = new Map<string, StreamInfo | null>();
     await Promise.all(
       names.map(async (name) => {
