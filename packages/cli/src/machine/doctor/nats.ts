@@ -188,7 +188,7 @@ async function ofCoordinator(trial: NatsTrial): Promise<Finding[]> {
       ? ok('JetStream answers')
       : failed(
           'JetStream does not answer',
-          'look at the disk and the log of the NATS server; in a cluster, at its quorum',
+          'look at the disk and the log of the NATS server; a cluster needs most of its servers, and some 10 s after their start',
         ),
     ...(trial.server.isInCluster ? await copiesOf(trial) : []),
   ];
