@@ -372,11 +372,7 @@ export class Leading implements ChangeEffects, Leaders {
     try {
       if (signal.aborted) throw new LeadershipEnded();
       if (unchanged === null) await this.#readingMonitors;
-      const known = this.#known.get(shard);
-      const data =
-        unchanged === null
-          ? known && (await readShard({ ...this.#parts, shard: { id: shard, count: shardCount } }, known))
-          : await ahead?.data;
+      const data = unchanged === null ? await this.#readTaken(shard) : await ahead?.data;
       await leadership.start(data ?? null);
       // The old services would keep the whole former leadership in memory.
       if (shard === 0) this.#lastServices = null;
@@ -386,6 +382,20 @@ export class Leading implements ChangeEffects, Leaders {
       await this.#end(shard, led);
       if (!isLost) throw error;
     }
+  }
+
+  /**
+   * Reads the data of a shard whose lease was taken; null: the leadership reads them itself, part by part. It does so
+   * for an only shard without known monitors, because that takes less memory. For one of several shards it would
+   * read the newest slots of the monitors of all shards.
+   *
+   * @throws StoreError
+   */
+  async #readTaken(id: number): Promise<ShardData | null> {
+    const { shardCount: count } = this.#parts;
+    const known = this.#known.get(id);
+    if (known === undefined && count === 1) return null;
+    return readShard({ ...this.#parts, shard: { id, count } }, known);
   }
 
   /**
