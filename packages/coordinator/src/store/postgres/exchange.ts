@@ -117,8 +117,12 @@ export class Exchange implements pg.Submittable {
     const running = this.#running[this.#at];
     if (running === undefined) return;
     const row: Record<string, unknown> = {};
-    for (const [index, { name, dataTypeID }] of running.statement.fields.entries())
+    const described = running.statement.fields;
+    // By index, because this loop runs for every row: an iterator would make two objects for each value.
+    for (let index = 0; index < described.length; index += 1) {
+      const { name, dataTypeID } = described[index] as Field;
       row[name] = decoded(fields[index] ?? null, dataTypeID);
+    }
     if (this.#keepRows) this.#made[running.step]?.rows.push(row);
     else if (typeof row.id === 'number') this.#id = row.id;
   }

@@ -15,48 +15,39 @@ const LETTERS = { passed: 'p', degraded: 'd', failed: 'f' } as const satisfies {
 const OUTCOMES = { p: 'passed', d: 'degraded', f: 'failed' } as const;
 
 /**
- * A vote in `monitor_votes.votes` and `monitor_votes.open_slots`, as an array. Instants
- * are written as differences from the vote's slot, ms.
+ * A vote in `monitor_votes.votes` and `monitor_votes.open_slots`, as an array. Instants are written as differences
+ * from the vote's slot, ms. These columns contain only what this file wrote, so no schema parses them: a start reads
+ * them for every monitor.
  */
-const compactVote = z.tuple([
-  /** Region. */
-  z.string(),
-  /** Outcome. */
-  z.enum(['p', 'd', 'f']),
-  /**
-   * Slot of the vote, relative to the newest decided slot, or to the open slot that the vote belongs to, ms.
-   */
-  z.int(),
+type CompactVote = readonly [
+  region: Region,
+  outcome: keyof typeof OUTCOMES,
+  /** Slot of the vote, relative to the newest decided slot, or to the open slot that the vote belongs to, ms. */
+  slotAfter: number,
   /** Time from the vote's slot to the instant at which the result became a vote, ms. */
-  z.number(),
+  at: number,
   /** Time from the vote's slot to the end of the check, ms. */
-  z.int(),
+  endedAt: number,
   /** Latency, ms. */
-  z.number().nullable().default(null),
-  /** Status code. */
-  z.int().nullable().default(null),
-  /** Error message. */
-  z.string().nullable().default(null),
+  latency: number | null,
+  statusCode?: number | null,
+  errorMessage?: string | null,
   /** Time from the beginning of the failures to the vote's slot, ms; null: the value of {@link usualOf}. */
-  z.int().nullable().default(null),
-  /**
-   * Time from the newest slot that did not fail to the vote's slot, ms; null: the value of {@link usualOf}.
-   */
-  z.int().nullable().default(null),
+  failed?: number | null,
+  /** Time from the newest slot that did not fail to the vote's slot, ms; null: the value of {@link usualOf}. */
+  up?: number | null,
   /** How much earlier the vote expires than its age requires, ms; negative: later. See `StoredVote.agedMs`. */
-  z.int().default(0),
-]);
-const compactVotes = z.array(compactVote);
+  agedMs?: number,
+];
 
 /** The letters that stand for statuses in `monitor_votes.verdicts`. */
 const STATUS_LETTERS = { active: 'a', degraded: 'd', error: 'e' } as const;
 const STATUSES = { a: 'active', d: 'degraded', e: 'error' } as const;
 /**
- * Verdicts of slots: the slot relative to the newest decided
+ * Verdict of a slot: the slot relative to the newest decided
  * slot, the status, and the time from slot to verdict, ms.
  */
-const compactVerdicts = z.array(z.tuple([z.int(), z.enum(['a', 'd', 'e']), z.number()]));
-const openSlots = z.array(z.tuple([z.int(), compactVotes]));
+type CompactVerdict = readonly [slotAfter: number, status: keyof typeof STATUSES, at: number];
 
 /**
  * A vote in `transitions.votes`. `counted` is false if the vote had expired or its region was not in the
@@ -76,6 +67,8 @@ export const transitionVote = z.object({
 export type TransitionVote = z.infer<typeof transitionVote>;
 export const transitionVotes = z.array(transitionVote);
 
+const NONE: readonly never[] = [];
+
 /** @param base newest decided slot, epoch ms */
 export function votesText(votes: readonly StoredVote[], base: number): string {
   return JSON.stringify(compacted(votes, base));
@@ -83,10 +76,9 @@ export function votesText(votes: readonly StoredVote[], base: number): string {
 
 /**
  * @param base the same value that {@link votesText} was given
- * @throws ZodError or SyntaxError for text that svc did not write
  */
 export function readVotes(text: string, base: number): StoredVote[] {
-  return compactVotes.parse(JSON.parse(text)).map((vote) => storedVote(vote, base));
+  return (JSON.parse(text) as CompactVote[]).map((vote) => storedVote(vote, base));
 }
 
 /** The open slots with their reports as text; null: there are none. */
@@ -95,12 +87,12 @@ export function openSlotsText(open: WrittenVotes['open']): string | null {
   return JSON.stringify(open.map(({ slot, reports }) => [slot, compacted(reports, slot)]));
 }
 
-/** @throws ZodError or SyntaxError for text that svc did not write */
 export function readOpenSlots(text: string | null): WrittenVotes['open'] {
-  if (text === null) return [];
-  return openSlots
-    .parse(JSON.parse(text))
-    .map(([slot, reports]) => ({ slot, reports: reports.map((vote) => storedVote(vote, slot)) }));
+  if (text === null) return NONE;
+  return (JSON.parse(text) as [slot: number, reports: CompactVote[]][]).map(([slot, reports]) => ({
+    slot,
+    reports: reports.map((vote) => storedVote(vote, slot)),
+  }));
 }
 
 /** The verdicts as text; null: none is kept. `base`: as for {@link votesText}. */
@@ -111,10 +103,9 @@ export function verdictsText(verdicts: readonly SlotVerdict[], base: number): st
   );
 }
 
-/** @throws ZodError or SyntaxError for text that svc did not write */
-export function readVerdicts(text: string | null, base: number): SlotVerdict[] {
-  if (text === null) return [];
-  return compactVerdicts.parse(JSON.parse(text)).map(([slot, letter, at]) => ({
+export function readVerdicts(text: string | null, base: number): readonly SlotVerdict[] {
+  if (text === null) return NONE;
+  return (JSON.parse(text) as CompactVerdict[]).map(([slot, letter, at]) => ({
     slot: base + slot,
     status: STATUSES[letter],
     at: base + slot + at,
@@ -164,23 +155,22 @@ function compact(vote: StoredVote, base: number): Compact {
   return text;
 }
 
-function storedVote(vote: z.infer<typeof compactVote>, base: number): StoredVote {
-  const [region, letter, slotAfter, at, endedAt, latency, statusCode, errorMessage, failed, up, agedMs] =
-    vote;
-  const outcome = OUTCOMES[letter];
-  const slot = base + slotAfter;
-  const usual = usualOf(outcome, slot);
+function storedVote(vote: CompactVote, base: number): StoredVote {
+  const outcome = OUTCOMES[vote[1]];
+  const slot = base + vote[2];
+  const failed = vote[8] ?? null;
+  const up = vote[9] ?? null;
   return {
-    region,
+    region: vote[0],
     outcome,
     slot,
-    at: slot + at,
-    endedAt: slot + endedAt,
-    failedSince: failed === null ? usual.failedSince : slot - failed,
-    upSlot: up === null ? usual.upSlot : slot - up,
-    agedMs,
-    latency,
-    statusCode,
-    errorMessage,
+    at: slot + vote[3],
+    endedAt: slot + vote[4],
+    failedSince: failed === null ? usualOf(outcome, slot).failedSince : slot - failed,
+    upSlot: up === null ? usualOf(outcome, slot).upSlot : slot - up,
+    agedMs: vote[10] ?? 0,
+    latency: vote[5],
+    statusCode: vote[6] ?? null,
+    errorMessage: vote[7] ?? null,
   };
 }
