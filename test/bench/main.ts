@@ -30,6 +30,7 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'First result of npm start', file: 'quick-start.ts', args: [], isLong: false },
   { title: 'Memory of little to do', file: 'memory.ts', args: [], isLong: true },
   { title: 'Starts with 100,000 monitors', file: 'large-start.ts', args: [], isLong: true },
+  { title: 'What a start reads of 100,000 monitors', file: 'start-reads.ts', args: [], isLong: true },
   { title: '100,000 monitors while they are checked', file: 'large-memory.ts', args: [], isLong: true },
   { title: 'Memory over an hour', file: 'growth.ts', args: [], isLong: true },
   { title: 'Detection', file: 'detection.ts', args: [], isLong: true },
