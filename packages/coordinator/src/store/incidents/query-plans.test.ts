@@ -17,3 +17,15 @@ test('the newest incidents of a monitor are found without those of other monitor
   for (const plan of plans)
     expect(plan).toEqual([expect.stringContaining('(workspace_id=? AND monitor_id=?')]);
 });
+
+test('the open incidents are found without those that are over, and without sorting', async () => {
+  const { store, database, workspaceId, dispose } = await configuredStore(statements.workers);
+  onTestFinished(dispose);
+  statements.clear();
+  for (const beforeId of [null, 9])
+    await newestIncidents(store, { workspaceId, isOpen: true, beforeId, limit: 10 });
+
+  const plans = [...statements.plans(database.file).values()];
+  expect(plans).toHaveLength(2);
+  for (const plan of plans) expect(plan).toEqual([expect.stringContaining('INDEX incidents_ongoing')]);
+});

@@ -372,6 +372,7 @@ const NOTES = [
   'CREATE INDEX incidents_closed ON incidents (closed_at) WHERE closed_at IS NOT NULL',
   'CREATE INDEX incidents_workspace ON incidents (workspace_id, id)',
   'CREATE INDEX incidents_newest ON incidents (workspace_id, monitor_id, id)',
+  'CREATE INDEX incidents_ongoing ON incidents (workspace_id, id) WHERE closed_at IS NULL',
   // Pages that an incident names. An incident without a row here is shown by the pages that show its monitor.
   `CREATE TABLE incident_pages (
     incident_id INTEGER NOT NULL REFERENCES incidents ON DELETE CASCADE,
