@@ -39,9 +39,10 @@ export async function requestEverything(api: RunningApi, statusPath: string): Pr
     );
 
   for (const operation of operations) {
-    // A new monitor has too few results for a what-if. The first monitor is the company's.
-    const isWhatIf = operation.path.endsWith('/what-if');
-    const ids = isWhatIf ? { id: '1' } : await subjectOf(operation, world);
+    // The first monitor is the company's, and has results and a history. A new monitor has one result.
+    const isOfResults = operation.path.endsWith('/what-if') || operation.method === 'get';
+    const isAboutFirst = isOfResults && operation.path.startsWith('/v1/monitors/{id}');
+    const ids = isAboutFirst ? { id: '1' } : await subjectOf(operation, world);
     const sent = { method: operation.method.toUpperCase(), path: filled(operation.path, ids) };
     if (operation.body !== null) {
       for (const body of await bodiesOf(operation.id, world, ids)) await send(operation, { ...sent, body });
