@@ -13,6 +13,14 @@ export function cpuMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
+/** CPU time of a process and its children so far, with that of the children that have ended, ms. */
+export function familyCpuMs(pid: number): number {
+  const fields = statOf(pid);
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  const living = children.reduce((sum, child) => sum + cpuMs(Number(child)), 0);
+  return cpuMs(pid) + (Number(fields[13]) + Number(fields[14])) * TICK_MS + living;
+}
+
 /** Resident memory of a process, MiB. */
 export function residentMiB(pid: number): number {
   return (Number(statOf(pid)[21]) * PAGE_KIB) / 1024;

@@ -1,8 +1,10 @@
 /**
- * Measures the CPU of recording one result on a real database file: parsing the message, checking the
+ * Measures the CPU of recording one result on a real database: parsing the message, checking the
  * token, rows, votes, verdict, state and position. It also measures the memory of the evaluation's states.
+ * A PostgreSQL server has its data in memory.
  *
  * node --expose-gc test/bench/recorder.ts [monitors] [results per second, 0: as fast as it goes] [seconds]
+ *   [sqlite or postgres]
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -14,6 +16,7 @@ import { parseResults } from '@svc/coordinator/checks/parse-results.ts';
 import { Recorder } from '@svc/coordinator/checks/recorder.ts';
 import { Secrets } from '@svc/coordinator/store/declaration/secrets.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
+import { openPostgres } from '@svc/coordinator/store/postgres/open-postgres.ts';
 import { createRecordingStore } from '@svc/coordinator/store/results/recording-store.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import { gridSlotUntil, phaseOf } from '@svc/coordinator/verdict/schedule.ts';
@@ -22,7 +25,10 @@ import { createLogger } from '@svc/shared/log.ts';
 import { resultsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
+import pg from 'pg';
+import { startPostgres } from '../support/postgres-server.ts';
 import { loneParts, storeMonitors } from './lone-recorder.ts';
+import { familyCpuMs } from './process-usage.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const PERIOD_MS = 30_000;
@@ -30,7 +36,18 @@ const [monitorCount = 1_000, rate = 0, seconds = 4] = process.argv.slice(2).map(
 
 const directory = await mkdtemp(join(tmpdir(), 'svc-bench-recorder-'));
 const log = createLogger('bench', 'warn');
-const store = await openStore({ path: join(directory, 'svc.db'), log });
+const postgres = process.argv[5] === 'postgres' ? await startPostgres() : null;
+await postgres?.run('CREATE DATABASE svc');
+const store = await (postgres === null
+  ? openStore({ path: join(directory, 'svc.db'), log })
+  : openPostgres({ url: postgres.url('svc'), log }));
+/** Round trips to the server so far. */
+let roundTrips = 0;
+const { sync } = pg.Connection.prototype;
+pg.Connection.prototype.sync = function () {
+  roundTrips += 1;
+  sync.call(this);
+};
 const monitors = new Map<number, LiveMonitor>();
 for (let id = 1; id <= monitorCount; id += 1) monitors.set(id, monitorOf(id));
 await storeMonitors(store, monitors.keys());
@@ -128,6 +145,10 @@ do {
 } while (performance.now() < warmUpEnds);
 await delay(SETTLE_MS);
 
+const serverCpuMs = () => (postgres === null ? 0 : familyCpuMs(postgres.pid));
+const serverBefore = serverCpuMs();
+const tripsBefore = roundTrips;
+const batchesBefore = recorder.counts.transactions;
 let cpuMs = 0;
 let threadMs = 0;
 let wallMs = 0;
@@ -138,6 +159,10 @@ const settling = process.cpuUsage();
 await delay(SETTLE_MS);
 const settled = process.cpuUsage(settling);
 cpuMs += (settled.user + settled.system) / 1_000;
+
+const serverMs = serverCpuMs() - serverBefore;
+const trips = roundTrips - tripsBefore;
+const batches = recorder.counts.transactions - batchesBefore;
 
 async function measurePeriod(): Promise<void> {
   const resultsBefore = recorder.counts.results;
@@ -201,9 +226,13 @@ console.log({
   perSecond: Math.round(measured / (wallMs / 1000)),
   cpuMicrosecondsPerResult: Number(((cpuMs * 1000) / measured).toFixed(2)),
   ofThemOnTheMainThread: Number(((threadMs * 1000) / measured).toFixed(2)),
+  serverMicrosecondsPerResult: Number(((serverMs * 1000) / measured).toFixed(2)),
+  resultsPerBatch: Number((measured / batches).toFixed(1)),
+  roundTripsPerBatch: Number((trips / batches).toFixed(2)),
   heapMiB: Math.round(process.memoryUsage().heapUsed / 1_048_576),
   statesHeld: states.size,
 });
 await recorder.stop();
 await store.close();
+await postgres?.dispose();
 await rm(directory, { recursive: true });
