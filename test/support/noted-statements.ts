@@ -10,6 +10,7 @@ export type NotedStatement = { readonly text: string; readonly parameters: reado
 /** Indexes of large tables that have an entry only for rows which wait or last. */
 const SMALL_INDEXES: ReadonlySet<string> = new Set([
   'deliveries_due',
+  'incidents_ongoing',
   'incidents_open',
   'region_absences_lasting',
 ]);
@@ -171,13 +172,20 @@ export async function postgresScans(
   return found;
 }
 
-/** The reads of whole tables in a plan. An index may be read from its end as far as a LIMIT needs it. */
+/**
+ * The reads of whole tables in a plan. An index may be read from its end as far as a LIMIT needs it. With a
+ * condition that does not name its first column, PostgreSQL reads the whole of an index: that of results begins
+ * with the slot.
+ */
 function scansIn(node: PlanNode, tables: ReadonlySet<string>, isLimited = false): string[] {
   const { 'Node Type': type, 'Relation Name': name = '', 'Index Name': index = '', Plans = [] } = node;
+  const { 'Index Cond': condition } = node;
   const isBounded = SMALL_INDEXES.has(index) || (isLimited && node.Filter === undefined);
-  const isWhole =
-    type === 'Seq Scan' ||
-    (/^(?:Index|Bitmap Index)/.test(type) && node['Index Cond'] === undefined && !isBounded);
+  const isUnordered =
+    condition === undefined
+      ? !isBounded
+      : /^slot_results_\d+_pkey/.test(index) && !/\bslot\b/.test(condition);
+  const isWhole = type === 'Seq Scan' || (/^(?:Index|Bitmap Index)/.test(type) && isUnordered);
   const own = isWhole && (tables.has(name) || type.startsWith('Bitmap')) ? [`${type} on ${name}`] : [];
   const keepsLimit = /^(?:Limit|Append|Merge Append|Index|Subquery Scan|Result)/.test(type);
   const isBelowLimit = type === 'Limit' || (isLimited && keepsLimit);

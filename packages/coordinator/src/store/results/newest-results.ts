@@ -123,10 +123,13 @@ async function slotRange(
 async function reportsOf(
   db: Kysely<Database>,
   search: ResultSearch,
+  /** Newest first. */
   slots: readonly number[],
   limit: number,
 ): Promise<FoundReport[]> {
   const { monitorId, region, outcome } = search;
+  const [newest, oldest] = [slots[0], slots.at(-1)];
+  if (newest === undefined || oldest === undefined) return [];
   const numbers = await storedRegionNumbers({ read: db });
   const number = region === null ? null : numbers.numberIn(region);
   if (region !== null && number === null) return [];
@@ -136,6 +139,9 @@ async function reportsOf(
     .where('monitor_id', '=', monitorId)
     // All slots are passed as one parameter, so the statement does not depend on their number.
     .where(sql<boolean>`slot IN (SELECT value FROM ${numbersAs(slots, 'candidate')})`)
+    // The numbers do not tell PostgreSQL their range. Without it, PostgreSQL may read the index of all results.
+    .where('slot', '>=', oldest)
+    .where('slot', '<=', newest)
     .$if(number !== null, (rows) => rows.where(hasReportOf(number ?? 0)))
     .orderBy('slot', 'desc')
     // Without a filter by outcome, each row has a wanted result. The rows of the slot of `after` are an
