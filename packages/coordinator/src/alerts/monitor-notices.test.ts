@@ -451,6 +451,22 @@ describe('missing data', () => {
     expect(alert?.notice?.facts).toContainEqual({ label: 'Status', text: status });
   });
 
+  test('failures that do not confirm a status yet are data: nobody is told that there are none', async () => {
+    await declare(1, { confirmAfter: 10 });
+    await periods(2, ALL, [1, 2, 3]);
+    await silent(4);
+    expect(it.status(1)).toBe('unknown');
+    for (let slot = 0; slot < 9; slot += 1) {
+      await it.slot(1, DOWN);
+      await silent(1);
+    }
+    expect(it.status(1)).toBe('unknown');
+    expect(await told()).toEqual([]);
+    await it.slot(1, DOWN);
+    await silent(1);
+    expect(await told()).toEqual(['error']);
+  });
+
   test('the end of a mute tells for how long data was missing, not for how long it was muted', async () => {
     await periods(2, ALL, [1, 2, 3]);
     await silent(8);

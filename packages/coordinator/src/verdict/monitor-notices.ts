@@ -1,8 +1,8 @@
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from './monitor.ts';
-import { hasRegion, type RegionSet } from './region-set.ts';
+import { hasRegion, type RegionSet, sizeOf } from './region-set.ts';
 import type { MonitorState } from './state.ts';
-import { freshForMs, type Vote } from './status.ts';
+import { freshForMs, isBelowHalf, type Vote } from './status.ts';
 import { countedVotes, electorateFor } from './verdicts.ts';
 
 /*
@@ -98,10 +98,12 @@ export function noticeChanges<N extends MonitorNotice>(
   // In an outage of svc itself, all monitors take this short way.
   if (state.status === 'unknown' && withoutData.length === 0 && open.length === 0) return [];
   const votes = countedVotes(moment, state, monitor);
-  const begun = [...withoutData, ...dueRegions(state, monitor, votes, moment)]
+  const electorate = electorateFor(moment, state, monitor);
+  // Failures that do not confirm a status yet (`confirm_after`) are data, although the status is still `unknown`.
+  const missing = isBelowHalf(votes.length, sizeOf(electorate)) ? withoutData : [];
+  const begun = [...missing, ...dueRegions(state, monitor, votes, moment)]
     .filter(({ region }) => !open.some((notice) => notice.region === region))
     .map((notice) => ({ is: 'begun', notice, votes }) as const);
-  const electorate = electorateFor(moment, state, monitor);
   const changes = [...open.flatMap((notice) => endOf(notice, state, electorate, votes)), ...begun];
   return changes.length > 0 && moment.isHeld(state.id) ? [] : changes;
 }
