@@ -27,13 +27,14 @@ test.each([
   ['a reminder of what is over or acknowledged is left out', { isReminder: true }, CHAT, 'over'],
   ['a notice is sent to people', { isNotice: true }, CHAT, null],
   ['a notice that waited while the kind was changed is left out', { isNotice: true }, INCIDENTS, 'not-human'],
+  ['so is one that is replayed after that', { isNotice: true, isReplayed: true }, INCIDENTS, 'not-human'],
   ['an alert with only another incident behind it is sent', { hasNewer: true }, INCIDENTS, null],
   ['an SMS of an hour ago with a successor is left out', { ...BEHIND, ageMs: OLD_MS + 1 }, SMS, 'old'],
   ['one without a successor is sent', { ageMs: OLD_MS + 1 }, SMS, null],
   ['a younger one is sent', { ...BEHIND, ageMs: OLD_MS }, SMS, null],
   ['the end of what was never announced is left out', ENDED, CHAT, 'never-announced'],
   ['the end of what was announced is sent', { ...ENDED, isAnnounced: true }, CHAT, null],
-  ['a replay is sent in any case', { ...ENDED, ...BEHIND, isReplayed: true }, INCIDENTS, null],
+  ['a replay is sent in any other case', { ...ENDED, ...BEHIND, isReplayed: true }, INCIDENTS, null],
 ] as const)('%s', (_name, alert, kind, expected) => {
   expect(supersededBy({ ...ALERT, ...alert }, kind)).toBe(expected);
 });

@@ -47,8 +47,8 @@ export type Superseded = 'newer' | 'old' | 'never-announced' | 'over' | 'not-hum
 
 /** Why an alert is left out; null: it is sent. */
 export function supersededBy(alert: WaitingAlert, kind: Folding): Superseded | null {
-  if (alert.isReplayed) return null;
   if (alert.isNotice && !kind.isHuman) return 'not-human';
+  if (alert.isReplayed) return null;
   if ((kind.closesIncidents || alert.isReminder) && alert.hasNewerOfIncident) return 'newer';
   if (alert.isReminder && !alert.isOpen) return 'over';
   if (kind.dropsOld && alert.hasNewer && alert.ageMs > OLD_MS) return 'old';
