@@ -174,6 +174,8 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     await page.getByRole('cell', { name: 'The address is dead' }).filter({ visible: true }).waitFor();
     await page.getByText('Alert: down, 2 attempts').click();
     await page.getByRole('cell', { name: 'Failed, tried again' }).filter({ visible: true }).waitFor();
+    await page.getByRole('link', { name: 'Ops room' }).filter({ visible: true }).first().click();
+    await page.getByText('Shop · Alert: recovered').waitFor();
     await visitor.close();
   });
 

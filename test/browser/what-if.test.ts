@@ -97,7 +97,7 @@ describe.skipIf(skipsBrowser)('trials before saving', () => {
     const visitor = await browser.visitor(NO_SCRIPT);
     const page = await openDashboard(api, visitor, `${path}/what-if`);
     await page.getByLabel('The last').selectOption('7');
-    await page.getByLabel('Retries').fill('1');
+    await page.getByLabel('Further attempts').fill('1');
     await page.getByLabel('hosta-iad').uncheck();
     await page.getByRole('button', { name: 'Replay' }).click();
     await page.getByText('2 fewer alerts would have been sent.').waitFor();
@@ -112,14 +112,14 @@ describe.skipIf(skipsBrowser)('trials before saving', () => {
     const replays = asked.length;
     const page = await openDashboard(api, visitor, `${path}/what-if?days=7&retry=9&region=hosta-fra`);
     // A link fills in the form, and the button replays.
-    expect(await page.getByLabel('Retries').inputValue()).toBe('9');
+    expect(await page.getByLabel('Further attempts').inputValue()).toBe('9');
     // The browser itself would refuse to send the form. Other clients would not.
     const form = page.locator('form', { has: page.getByRole('button', { name: 'Replay' }) });
     await form.evaluate((element) => Reflect.set(element, 'noValidate', true));
     await page.getByRole('button', { name: 'Replay' }).click();
     await page.getByText('must be at most 2').waitFor();
     expect(asked.length).toBe(replays);
-    expect(await page.getByLabel('Retries').inputValue()).toBe('9');
+    expect(await page.getByLabel('Further attempts').inputValue()).toBe('9');
     await visitor.close();
   });
 

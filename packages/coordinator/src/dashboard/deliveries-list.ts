@@ -37,10 +37,11 @@ ${details(delivery, channels)}
 
 function wordsOf({ alert, attempts, last_error: lastError, state }: DeliveryView): string {
   const problem = state === 'delivered' || lastError === null ? '' : `: ${lastError}`;
-  return `${whatOf(alert)}, ${attempts.length === 0 ? 'not tried' : counted(attempts.length, 'attempt')}${problem}`;
+  return `${alertText(alert)}, ${attempts.length === 0 ? 'not tried' : counted(attempts.length, 'attempt')}${problem}`;
 }
 
-function whatOf(alert: DeliveryView['alert']): string {
+/** What was sent, in a few words: `Alert: down`. Only a notice names its monitor. */
+export function alertText(alert: DeliveryView['alert']): string {
   if (alert === null) return 'An alert that this version cannot read';
   // The status of a notice is not that of the monitor.
   if (alert.notice !== undefined) return `Notice: ${alert.notice.title}`;

@@ -17,7 +17,7 @@ import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';
 import { FORM_STYLE } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
-import { attemptsTable, deliveryLabel, deliveryWord } from '../deliveries-list.ts';
+import { alertText, attemptsTable, deliveryLabel, deliveryWord } from '../deliveries-list.ts';
 import { pageHead } from '../page-parts.ts';
 import { declaredIn, declaredNotice, facts } from '../resources/declared.ts';
 import type { Editor } from '../resources/editor.ts';
@@ -57,9 +57,9 @@ const channelList: DashboardPage = {
 function channelRow(channel: ChannelView): Html {
   const { id, state_reason: reason, provider_type: type, monitor_ids: monitors } = channel;
   const kind = CHANNEL_KINDS.find((each) => each === type);
-  return html`<tr><th scope="row"><a href="/channels/${id}">${channelName(channel)}</a></th>
-<td>${channelState(channel)}${reason === null ? NO_HTML : html`<p class="hint">${reason}</p>`}</td>
-<td>${kind === undefined ? type : html`${nameOfKind(kind)}<p class="hint">${servicesOf(kind)}</p>`}</td>
+  return html`<tr><th scope="row" class="text-cell"><a href="/channels/${id}">${channelName(channel)}</a></th>
+<td class="text-cell">${channelState(channel)}${reason === null ? NO_HTML : html`<p class="hint">${reason}</p>`}</td>
+<td class="text-cell">${kind === undefined ? type : html`${nameOfKind(kind)}<p class="hint">${servicesOf(kind)}</p>`}</td>
 <td class="number">${monitors.length}</td></tr>`;
 }
 
@@ -341,9 +341,7 @@ function subject({ alert, monitor_id: monitorId }: DeliveryView): Html {
   if (alert === null) return html`an alert that this version cannot read`;
   if (alert.notice !== undefined) return html`${alert.notice.title}`;
   if (alert.test === true) return html`test alert`;
-  const { name } = alert.monitor;
-  const what = alert.closure === undefined ? alert.status : `closed: ${alert.closure.replaceAll('-', ' ')}`;
-  return html`<a href="/monitors/${monitorId}">${name}</a>: ${what}`;
+  return html`<a href="/monitors/${monitorId}">${alert.monitor.name}</a> · ${alertText(alert)}`;
 }
 
 function countOf(count: number): string {

@@ -129,8 +129,8 @@ function settings(monitor: MonitorView, regionText: RegionText): Html {
 <dl class="facts">
 ${description === null ? NO_HTML : html`<dt>Description</dt><dd>${description}</dd>`}
 <dt>Checked every</dt><dd>${periodicity}</dd>
-<dt>Time-out</dt><dd>${latencyText(timeout === 0 ? 45_000 : timeout)} for each attempt</dd>
-<dt>Retries</dt><dd>${retry}</dd>
+<dt>Timeout</dt><dd>${latencyText(timeout === 0 ? 45_000 : timeout)} for each attempt</dd>
+<dt>Further attempts</dt><dd>${retry}</dd>
 <dt>Degraded above</dt><dd>${degradedAt === 0 ? 'never' : latencyText(degradedAt)}</dd>
 <dt>Regions</dt><dd>${regions === null ? 'every region with an agent' : regions.map(regionText).join(', ')}</dd>
 <dt>Regions that must fail</dt><dd>${quorum === 'majority' ? 'more than half' : quorum}</dd>

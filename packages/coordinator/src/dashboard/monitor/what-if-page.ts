@@ -140,7 +140,7 @@ function settingsForm(
     (days) =>
       html`<option value="${days}"${days === asked.days ? html` selected` : NO_HTML}>${days === 1 ? '1 day' : `${days} days`}</option>`,
   )}</select></div>
-<div class="field"><label for="retry">Retries (0 to ${monitor.retry})</label><input id="retry" name="retry" type="number" inputmode="numeric" min="0" max="${monitor.retry}" value="${asked.retry}"></div>
+<div class="field"><label for="retry">Further attempts (0 to ${monitor.retry})</label><input id="retry" name="retry" type="number" inputmode="numeric" min="0" max="${monitor.retry}" value="${asked.retry}"></div>
 <div class="field"><label for="degraded-at">Degraded above, ms (0: never)</label><input id="degraded-at" name="degraded_at" type="number" inputmode="decimal" min="0" step="any" value="${asked.degradedAt}"></div>
 <div class="field"><label for="quorum">Regions that must fail (majority, any, all, or 1 to 28)</label><input id="quorum" name="quorum" value="${asked.quorum}"></div>
 <div class="field"><label for="confirm-after">Confirm after (1 to 10 checks)</label><input id="confirm-after" name="confirm_after" type="number" inputmode="numeric" min="1" max="10" value="${asked.confirmAfter}"></div>
@@ -161,7 +161,7 @@ ${errors.length === 0 ? NO_HTML : html`<ul>${errors.map(({ pointer, message }) =
 
 const NAMES: Readonly<Record<string, string>> = {
   days: 'Days:',
-  retry: 'Retries:',
+  retry: 'Further attempts:',
   degraded_at: 'Degraded above:',
   regions: 'Regions:',
   quorum: 'Regions that must fail:',
