@@ -471,8 +471,8 @@ test('the warnings of a monitor name its channels that do not deliver', async ()
   };
   const first = await failing();
   const warnings = [
-    `alerts are not delivered to notification ${hook.id} (Ops): the receiver answered 410: gone`,
-    `alerts are not delivered to notification ${first.id}: the receiver answered 410: gone`,
+    `alerts are not delivered to channel ${hook.id} (Ops): the receiver answered 410: gone`,
+    `alerts are not delivered to channel ${first.id}: the receiver answered 410: gone`,
   ];
   const told = await api.call('GET', path, undefined, asReader());
   expect(told.body).toMatchObject({ warnings });

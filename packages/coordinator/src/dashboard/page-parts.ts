@@ -1,4 +1,5 @@
 import { type Html, html, NO_HTML } from '../web/html.ts';
+import { withInstants } from '../web/times.ts';
 
 type PageHeadOptions = {
   /** Links and forms to the right of the title. */
@@ -24,6 +25,14 @@ ${
 <div class="row row-apart"><h1>${mark ?? NO_HTML}${title}</h1>${actions === undefined ? NO_HTML : html`<div class="row">${actions}</div>`}</div>
 ${lead === undefined ? NO_HTML : html`<p class="soft">${lead}</p>`}
 </header>`;
+}
+
+/** Shows the warnings of an object as sentences, with times in the visitor's zone. */
+export function warningNotices(warnings: readonly string[]): Html {
+  return html`${warnings.map(
+    (warning) =>
+      html`<p class="notice notice-warning">${withInstants(`${warning.slice(0, 1).toUpperCase()}${warning.slice(1)}.`)}</p>`,
+  )}`;
 }
 
 /** The path of a page with changed query parameters; null removes a parameter. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { latencyText, percentage } from './figures.ts';
-import { ageText, durationText, instant } from './times.ts';
+import { ageText, durationText, instant, withInstants } from './times.ts';
 
 const AT = Date.UTC(2026, 10, 22, 14, 3, 5);
 
@@ -9,6 +9,12 @@ test('an instant is in UTC, and is marked so', () => {
     '<time datetime="2026-11-22T14:03:05.000Z" data-show="instant">22 Nov 2026, 14:03 UTC</time>',
   );
   expect(String(instant(AT, 'de'))).toContain('>22.11.2026, 14:03 UTC<');
+});
+
+test('instants in a text of the API are shown like others; what only looks like one stays', () => {
+  expect(String(withInstants('<b> since 2026-11-22 14:03:05 UTC; 2026-99-22 14:03:05 UTC'))).toBe(
+    `&lt;b&gt; since ${instant(AT)}; 2026-99-22 14:03:05 UTC`,
+  );
 });
 
 test.each([

@@ -21,6 +21,17 @@ export function instant(at: number, language = 'en'): Html {
   return html`<time datetime="${new Date(at).toISOString()}" data-show="instant">${instantText(at, language)}</time>`;
 }
 
+/** An instant as `utcText` writes it. */
+const UTC_TEXT = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC)/;
+
+/** A text of the API, in which the texts of `utcText` are replaced by {@link instant}. */
+export function withInstants(text: string): Html {
+  return html`${text.split(UTC_TEXT).map((part) => {
+    const at = UTC_TEXT.test(part) ? Date.parse(part) : Number.NaN;
+    return Number.isNaN(at) ? part : instant(at);
+  })}`;
+}
+
 /** The zone in which the page shows times. In browsers `times.js` names the visitor's. */
 export function zoneName(): Html {
   return html`<span data-zone>UTC</span>`;

@@ -516,7 +516,7 @@ function undelivered(failing: FailingChannels | undefined): string[] {
 
 function undeliveredBy({ id, name, reason }: FailingChannel): string {
   const named = name === null ? '' : ` (${name})`;
-  return `alerts are not delivered to notification ${id}${named}${reason === null ? '' : `: ${reason}`}`;
+  return `alerts are not delivered to channel ${id}${named}${reason === null ? '' : `: ${reason}`}`;
 }
 
 function regionStatus({ region, outcome, slot, at }: KnownVerdict['votes'][number], now: number): object {

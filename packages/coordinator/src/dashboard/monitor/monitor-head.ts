@@ -4,7 +4,7 @@ import type { AnswerOf } from '../../api/endpoint.ts';
 import type { MONITOR } from '../../api/routes/monitors.ts';
 import { type Html, html, NO_HTML, safeHref } from '../../web/html.ts';
 import type { DashboardRequest } from '../dashboard-page.ts';
-import { pageHead } from '../page-parts.ts';
+import { pageHead, warningNotices } from '../page-parts.ts';
 import { monitorState } from '../state-labels.ts';
 
 /** A monitor in the API's answers. */
@@ -40,7 +40,7 @@ export function monitorHead(
     actions: html`${canOpen(`/monitors/${id}/pause`, 'POST') ? pauseButton(id, active, formToken) : NO_HTML}${actionsOf(id, canOpen)}`,
     lead: html`<span class="row"><span id="monitor-state" data-live>${monitorState(status, active)}</span><span>${type.toUpperCase()}</span>${targetOf(monitor)}</span>`,
   })}
-${monitor.warnings.map((warning) => html`<p class="notice notice-warning">${warning}</p>`)}
+${warningNotices(monitor.warnings)}
 <nav class="views" aria-label="${`Pages of ${name}`}"><ul class="plain-list row">${VIEWS.map(
     ({ path, label }) =>
       html`<li><a href="${`/monitors/${id}${path}`}"${label === view ? html` aria-current="page"` : NO_HTML}>${label}</a></li>`,

@@ -112,7 +112,12 @@ test('the list, the page and the warnings of a monitor show its notices while th
     data: [{ failing_alone: [{ region: 'hosta-fra', since: Date.UTC(2025, 11, 31, 23) }] }],
   });
   const page = await session.get(`/monitors/${id}`);
-  for (const warning of warnings) expect(page.text).toContain(`notice-warning">${warning}<`);
+  expect(page.text).toMatch(
+    /notice-warning">It has had no data since <time datetime="2025-12-31T22:00:00.000Z"/,
+  );
+  expect(page.text).toMatch(
+    /Region hosta-fra alone has failed since <time [^>]+>31 Dec 2025, 23:00 UTC<\/time>\./,
+  );
   expect((await session.get('/?name=partly')).text).toMatch(
     /hosta-fra fails alone, first seen <time [^>]+>1 hour ago</,
   );

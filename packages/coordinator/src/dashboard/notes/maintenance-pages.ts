@@ -8,7 +8,7 @@ import { instant } from '../../web/times.ts';
 import { FORM_STYLE } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import type { Field, Option } from '../forms/fields.ts';
-import { offsetPaging, pageHead, pathWith, readListPage } from '../page-parts.ts';
+import { offsetPaging, pageHead, pathWith, readListPage, warningNotices } from '../page-parts.ts';
 import type { Editor } from '../resources/editor.ts';
 import { formPages } from '../resources/form-pages.ts';
 import { componentNames, monitorNames } from '../resources/reference-options.ts';
@@ -287,7 +287,7 @@ const readPage: DashboardPage = {
         actions: actionsOf(request, window),
         lead: windowState(window),
       })}
-${warnings.map((warning) => html`<p class="notice notice-warning">${sentence(warning)}</p>`)}
+${warningNotices(warnings)}
 ${text === '' ? NO_HTML : html`<section class="stack" aria-labelledby="told"><h2 id="told">What visitors are told</h2><p class="lines">${text}</p></section>`}
 <section class="stack" aria-labelledby="when"><h2 id="when">When</h2>${timesOf(window)}</section>
 <section class="stack" aria-labelledby="monitors"><h2 id="monitors">Monitors whose alerts are held</h2>${await monitorsOf(request, window)}</section>
@@ -295,10 +295,6 @@ ${text === '' ? NO_HTML : html`<section class="stack" aria-labelledby="told"><h2
     };
   },
 };
-
-function sentence(warning: string): string {
-  return `${warning.slice(0, 1).toUpperCase()}${warning.slice(1)}.`;
-}
 
 function actionsOf({ hasScope, formToken }: DashboardRequest, { id, title, state }: WindowView): Html {
   if (!hasScope('write')) return NO_HTML;

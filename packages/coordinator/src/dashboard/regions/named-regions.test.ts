@@ -38,7 +38,7 @@ test.each([
   [
     'the warning of a monitor',
     () => `/monitors/${id}`,
-    `region ${NAMED} alone has failed since 2025-12-31 23:00:00 UTC`,
+    `Region ${NAMED} alone has failed since <time datetime="2025-12-31T23:00:00.000Z"`,
   ],
   ['its settings', () => `/monitors/${id}`, `<dd>hosta-fra, dc-2, ${NAMED}</dd>`],
   ['its table of regions', () => `/monitors/${id}`, `#latency">${NAMED}</a>`],

@@ -10,7 +10,7 @@ import { FORM_STYLE } from '../dashboard-assets.ts';
 import type { DashboardPage, DashboardRequest, PageApi } from '../dashboard-page.ts';
 import { VERSION_FIELD } from '../forms/entries.ts';
 import { formOf } from '../forms/fields.ts';
-import { pageHead } from '../page-parts.ts';
+import { pageHead, warningNotices } from '../page-parts.ts';
 import { declaredIn, declaredNotice, facts } from '../resources/declared.ts';
 import { monitorNames } from '../resources/reference-options.ts';
 import { arrangedItems, type Item } from './arrangement.ts';
@@ -109,9 +109,7 @@ function editorHead({ hasScope }: DashboardRequest, page: StatusPageView): Html 
 
 function notices(headers: Called['headers'], { warnings }: StatusPageView): Html {
   const declared = declaredIn(headers);
-  return html`${declared === null ? NO_HTML : declaredNotice('status page', 'svc_status_page', declared)}${warnings.map(
-    (warning) => html`<p class="notice notice-warning">${warning}.</p>`,
-  )}`;
+  return html`${declared === null ? NO_HTML : declaredNotice('status page', 'svc_status_page', declared)}${warningNotices(warnings)}`;
 }
 
 const THEMES = [
