@@ -1,6 +1,7 @@
 import { MASK } from '@svc/shared/secret.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { addRows } from '../../../../test/support/store-rows.ts';
 
 let api: RunningApi;
 const STATES = ['active', 'error', 'degraded', null, 'error', 'active'] as const;
@@ -32,6 +33,8 @@ type Answer = {
   total: number;
   counts: Record<string, number>;
   under_maintenance: number;
+  muted: number;
+  acknowledged: number;
 };
 const list = async (query = '') => (await api.call('GET', `/v1/monitor-states${query}`)).body as Answer;
 const names = async (query: string) => (await list(query)).data.map(({ name }) => name);
@@ -80,9 +83,12 @@ test('the counts follow the other filters, and the total follows all filters', a
   expect(counts).toEqual({ error: 1, degraded: 1, unknown: 1, active: 1, paused: 1 });
 });
 
-test.each(['?sort=ids', '?state=down', '?limit=0', '?unknown=1'])('%s is refused', async (query) => {
-  expect((await api.call('GET', `/v1/monitor-states${query}`)).status).toBe(400);
-});
+test.each(['?sort=ids', '?state=down', '?limit=0', '?unknown=1', '?muted=yes'])(
+  '%s is refused',
+  async (query) => {
+    expect((await api.call('GET', `/v1/monitor-states${query}`)).status).toBe(400);
+  },
+);
 
 test('monitors with an occurrence under way are under maintenance', async () => {
   const schedule = async (window: object) =>
@@ -106,6 +112,38 @@ test('monitors with an occurrence under way are under maintenance', async () => 
   expect(counts).toEqual({ error: 1, degraded: 0, unknown: 0, active: 1, paused: 1 });
   const { data } = await list('?sort=name');
   expect(data.map(({ maintenance }) => maintenance)).toEqual([true, true, false, false, false, true]);
+});
+
+test('muted monitors and those whose open incident is acknowledged can be asked for', async () => {
+  // The fake clock shows the beginning of 2026.
+  const until = '2026-01-01T01:00:00Z';
+  for (const id of [1, 3]) await api.call('POST', `/v1/monitors/${id}/mute`, { until });
+  await api.store.transaction((tx) =>
+    tx.runEach('INSERT INTO mutes (monitor_id, muted_at, muted_until, muted_by) VALUES (?, 1, 2, ?)', [
+      [4, 'over'],
+    ]),
+  );
+  const incident = { workspace_id: api.workspaceId, opened_at: 1, title: null };
+  const acknowledged = { acknowledged_at: 2, acknowledged_by: 'somebody' };
+  await addRows(api.store, 'incidents', { ...incident, ...acknowledged, key: '1', monitor_id: 2 });
+  await addRows(api.store, 'incidents', { ...incident, ...acknowledged, key: '2', monitor_id: 3 });
+  await addRows(api.store, 'incidents', { ...incident, key: '3', monitor_id: 4 });
+  await addRows(api.store, 'incidents', {
+    ...incident,
+    ...acknowledged,
+    key: '4',
+    monitor_id: 5,
+    closed_at: 3,
+  });
+  await addRows(api.store, 'incidents', { ...incident, ...acknowledged, key: null, monitor_id: null });
+  expect(await names('?muted=true&sort=name')).toEqual(['beta', 'gamma']);
+  expect(await names('?muted=false&sort=name')).toEqual(['Alpha', 'delta', 'echo', 'paused one']);
+  expect(await names('?acknowledged=true&sort=name')).toEqual(['Alpha', 'gamma']);
+  expect(await names('?acknowledged=false&sort=name')).toEqual(['beta', 'delta', 'echo', 'paused one']);
+  expect(await names('?muted=true&acknowledged=true')).toEqual(['gamma']);
+  const { total, counts, muted, acknowledged: seen } = await list('?muted=true&state=degraded');
+  expect([total, muted, seen]).toEqual([1, 2, 2]);
+  expect(counts).toEqual({ error: 0, degraded: 1, unknown: 0, active: 1, paused: 0 });
 });
 
 test('lists only monitors with the requested ids', async () => {

@@ -1,4 +1,5 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { OverviewMark } from '../store/declaration/monitor-overview.ts';
 import type { MonitorStatus } from '../verdict/monitor.ts';
 import { type State, stateLabel } from '../web/design/states.ts';
 import { type Html, html } from '../web/html.ts';
@@ -41,19 +42,21 @@ export function monitorState(status: MonitorStatus, isActive = true): Html {
   return stateLabel(state, word);
 }
 
-/** A label that says that the monitor is under maintenance. It stands beside the label of the state. */
-export function maintenanceLabel(): Html {
-  return html`<span class="small">${stateLabel('maintenance', 'Maintenance')}</span>`;
+/** Shape and word of what holds a monitor's alerts or its reminders. */
+const MARKS: Readonly<Record<OverviewMark, { readonly state: State; readonly word: string }>> = {
+  maintenance: { state: 'maintenance', word: 'Maintenance' },
+  muted: { state: 'maintenance', word: 'Muted' },
+  acknowledged: { state: 'operational', word: 'Acknowledged' },
+};
+
+/** A label that stands beside the label of the state: the monitor has this mark. */
+export function markLabel(mark: OverviewMark): Html {
+  return html`<span class="small">${stateLabel(MARKS[mark].state, MARKS[mark].word)}</span>`;
 }
 
-/** A label that says that the alerts of the monitor are held by a mute. */
-export function mutedLabel(): Html {
-  return html`<span class="small">${stateLabel('maintenance', 'Muted')}</span>`;
-}
-
-/** A label that says that somebody looks after the open incident. */
-export function acknowledgedLabel(): Html {
-  return html`<span class="small">${stateLabel('operational', 'Acknowledged')}</span>`;
+/** The state whose shape and colour represent a mark. */
+export function stateOfMark(mark: OverviewMark): State {
+  return MARKS[mark].state;
 }
 
 /** Shape and word of each outcome of a check. */

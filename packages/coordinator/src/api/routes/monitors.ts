@@ -185,6 +185,14 @@ export type MonitorStateView = z.infer<typeof monitorStateView>;
 /** Maximum number of failing channels that an overview names. */
 const MOST_FAILING = 5;
 
+const markCount = (which: string) =>
+  z
+    .number()
+    .int()
+    .meta({
+      description: `Number of monitors ${which}, among those that pass the filters \`ids\`, \`name\` and \`type\`.`,
+    });
+
 const COUNTS = { error: 0, degraded: 0, unknown: 0, active: 1, paused: 0 };
 
 const page = listOf(monitorStateView);
@@ -203,10 +211,9 @@ const statesView = z
         description:
           'Number of monitors in each state, among those that pass the other filters. `paused` monitors are not active.',
       }),
-    under_maintenance: z.number().int().meta({
-      description:
-        'Number of monitors under maintenance, among those that pass the filters `ids`, `name` and `type`.',
-    }),
+    under_maintenance: markCount('under maintenance'),
+    muted: markCount('that are muted'),
+    acknowledged: markCount('whose open incident is acknowledged'),
     failing_channels: z
       .array(z.object({ id, name: z.string().nullable(), reason: z.string().nullable() }))
       .meta({
@@ -223,12 +230,21 @@ const statesView = z
         ...(page.meta()?.examples as object[] | undefined)?.[0],
         counts: COUNTS,
         under_maintenance: 0,
+        muted: 0,
+        acknowledged: 0,
         failing_channels: [],
         failing_channel_count: 0,
       },
     ],
   });
 export type MonitorStatesView = z.infer<typeof statesView>;
+
+const markFilter = (which: string) =>
+  z
+    .enum(['true', 'false'], 'must be true or false')
+    .transform((text) => text === 'true')
+    .optional()
+    .meta({ description: `\`true\`: only monitors ${which}. \`false\`: only the others.` });
 
 const query = offsetPage.extend({
   ids: idsFilter,
@@ -238,10 +254,9 @@ const query = offsetPage.extend({
     .enum(SHOWN_STATES, `must be one of ${SHOWN_STATES.join(', ')}`)
     .optional()
     .meta({ description: 'Only monitors in this state. `paused` monitors are not active.' }),
-  maintenance: z
-    .enum(['true', 'false'], 'must be true or false')
-    .optional()
-    .meta({ description: '`true`: only monitors that are under maintenance now. `false`: only the others.' }),
+  maintenance: markFilter('that are under maintenance now'),
+  muted: markFilter('that are muted now'),
+  acknowledged: markFilter('whose open incident is acknowledged'),
   include: z
     .enum(['history'], 'must be history')
     .optional()
@@ -301,16 +316,17 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
   };
   return [
     serve(monitorStates, async (request) => {
-      const { limit, offset, ids, name, type, state, maintenance, include, sort } = request.query;
+      const { limit, offset, ids, name, type, state, include, sort, ...marks } = request.query;
       const workspaceId = workspaceOf(request);
-      const { rows, counts, underMaintenance } = await monitorOverview(store, {
+      const { rows, counts, marked } = await monitorOverview(store, {
         workspaceId,
         ids,
         nameContains: name,
         type,
         state,
         windowsUnderWay: await maintenanceNow.underWay(workspaceId, slotNow()),
-        isUnderMaintenance: maintenance === undefined ? undefined : maintenance === 'true',
+        now: slotNow(),
+        marks,
         order: sort,
         limit,
         offset,
@@ -341,7 +357,9 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       return ok({
         ...{ data, total, limit, offset },
         counts,
-        under_maintenance: underMaintenance,
+        under_maintenance: marked.maintenance,
+        muted: marked.muted,
+        acknowledged: marked.acknowledged,
         failing_channels: failing.first.map(({ id, ...channel }) => ({ ...channel, id: String(id) })),
         failing_channel_count: failing.total,
       } satisfies MonitorStatesView);

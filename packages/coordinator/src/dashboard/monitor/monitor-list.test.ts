@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../../test/support/api.ts';
 import { DashboardSession } from '../../../../../test/support/dashboard/session.ts';
+import { addRows } from '../../../../../test/support/store-rows.ts';
 
 let api: RunningApi;
 let session: DashboardSession;
@@ -36,6 +37,32 @@ test('the list shows which monitors are under maintenance, and can be filtered b
   expect(filtered.text).toContain('href="/?state=unknown"');
   const none = await session.get('/?maintenance=true&name=other');
   expect(none.text).toContain('No monitor matches');
+});
+
+test('the list can be filtered by mutes and acknowledgements, together with a state and each other', async () => {
+  const monitor = { type: 'tcp', uri: 'db.example:5432', periodicity: '1m', active: true };
+  const id = await api.create('/v1/monitors', { ...monitor, name: 'Looked after' });
+  const before = await session.get('/');
+  expect(before.text).not.toContain('id="mark-muted"');
+  expect(before.text).not.toContain('id="mark-acknowledged"');
+  await api.call('POST', `/v1/monitors/${id}/mute`, { until: '2026-01-01T04:00:00Z' });
+  await addRows(api.store, 'incidents', {
+    ...{ key: 'open', workspace_id: api.workspaceId, monitor_id: Number(id), opened_at: 1, title: null },
+    ...{ acknowledged_at: 2, acknowledged_by: 'somebody' },
+  });
+  const { text } = await session.get('/?state=unknown&muted=true');
+  expect(text).toContain('Looked after');
+  expect(text).not.toContain('>Other<');
+  expect(text).toMatch(
+    /id="mark-muted" href="\/\?state=unknown" aria-current="true">.*Muted <span class="count">1</,
+  );
+  expect(text).toContain('href="/?state=unknown&amp;muted=true&amp;acknowledged=true"');
+  const both = await session.get('/?muted=true&acknowledged=true');
+  expect(both.text).toContain('Looked after');
+  const none = await session.get('/?acknowledged=true&maintenance=true&sort=name');
+  expect(none.text).toContain('No monitor matches all these filters.');
+  expect(none.text).toContain('<a href="/?sort=name">Show all monitors</a>');
+  await api.call('DELETE', `/v1/monitors/${id}`);
 });
 
 test('the page of a monitor says which window holds its alerts, until when, and what comes next', async () => {

@@ -2,29 +2,25 @@ import type { RegionText } from '@svc/shared/regions.ts';
 import { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { type MonitorStatesView, type MonitorStateView, monitorStates } from '../../api/routes/monitors.ts';
 import {
+  OVERVIEW_MARKS,
   OVERVIEW_ORDERS,
+  type OverviewMark,
   type OverviewOrder,
   SHOWN_STATES,
+  type ShownState,
 } from '../../store/declaration/monitor-overview.ts';
 import { HOUR_MS, hourOf } from '../../verdict/summary-range.ts';
 import { CHARTS_STYLE } from '../../web/charts/chart.ts';
 import { sparkline } from '../../web/charts/line-chart.ts';
 import { renderStatusStrip } from '../../web/charts/status-bars.ts';
-import { stateMark } from '../../web/design/states.ts';
+import { type State, stateMark } from '../../web/design/states.ts';
 import { latencyText, percentText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, dayOf } from '../../web/times.ts';
 import { channelName } from '../channels/channel-state.ts';
 import type { DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import { counted, offsetPaging, pageHead, pathWith, readListPage } from '../page-parts.ts';
-import {
-  acknowledgedLabel,
-  MONITOR_STATES,
-  maintenanceLabel,
-  monitorState,
-  mutedLabel,
-  stateOfStatus,
-} from '../state-labels.ts';
+import { MONITOR_STATES, markLabel, monitorState, stateOfMark, stateOfStatus } from '../state-labels.ts';
 import { SELECTED, SELECTED_PATH, SELECTION_FORM, selectionButtons } from './monitor-actions.ts';
 
 /** Number of monitors on one page of the list. */
@@ -54,7 +50,7 @@ export const overviewPage: DashboardPage = {
 ${
   isNew
     ? firstSteps(request)
-    : html`<div id="monitor-states" data-live>${stateTabs(query, found)}</div>
+    : html`<div id="monitor-states" data-live>${filterTabs(query, found)}</div>
 ${searchForm(query)}
 <div id="monitors" class="stack" data-live>
 ${found.data.length === 0 ? nothingFound(query) : selectableTable(request, found.data)}
@@ -84,13 +80,13 @@ function searchOf(query: URLSearchParams) {
     name: query.get('name')?.trim().slice(0, 256) || null,
     type: known('type', MONITOR_TYPES),
     state: known('state', SHOWN_STATES),
-    maintenance: known('maintenance', ['true', 'false']),
+    ...Object.fromEntries(OVERVIEW_MARKS.map((mark) => [mark, known(mark, ['true', 'false'])])),
     sort: known('sort', OVERVIEW_ORDERS),
   };
 }
 
 function searchForm(query: URLSearchParams): Html {
-  const kept = ['state', 'maintenance', 'sort'].filter((name) => query.has(name));
+  const kept = ['state', ...OVERVIEW_MARKS, 'sort'].filter((name) => query.has(name));
   return html`<form class="search" method="get" action="/" role="search" aria-label="Monitors">
 ${kept.map((name) => html`<input type="hidden" name="${name}" value="${query.get(name)}">`)}
 <div class="field"><label for="name">Name</label>
@@ -120,9 +116,10 @@ function failingNotice({
 
 function nothingFound(query: URLSearchParams): Html {
   const name = query.get('name') ?? '';
+  const order = query.get('sort');
   return html`<div class="empty"><h2>No monitor matches</h2>
-<p class="soft">${name === '' ? 'No monitor is in this state.' : html`No monitor of this selection has “${name}” in its name.`}</p>
-<p><a href="${pathWith('/', query, { name: null, type: null, state: null, maintenance: null, offset: null })}">Show all monitors</a></p></div>`;
+<p class="soft">${name === '' ? 'No monitor matches all these filters.' : html`No monitor of this selection has “${name}” in its name.`}</p>
+<p><a href="${pathWith('/', new URLSearchParams(), order === null ? {} : { sort: order })}">Show all monitors</a></p></div>`;
 }
 
 function firstSteps({ canOpen }: DashboardRequest): Html {
@@ -163,13 +160,17 @@ function cellsOf(
   monitor: MonitorStateView,
   { canOpen, now, regionText }: Pick<DashboardRequest, 'canOpen' | 'now' | 'regionText'>,
 ): Html {
-  const { id, type, name, active, status, since, maintenance, mute, target, periodicity } = monitor;
-  const { acknowledgement } = monitor;
+  const { id, type, name, active, status, since, target, periodicity } = monitor;
   return html`
-<td class="state-cell" role="cell">${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${mute === null ? NO_HTML : html`<br>${mutedLabel()}`}${acknowledgement === null ? NO_HTML : html`<br>${acknowledgedLabel()}`}${active ? againstLabel(monitor, now, regionText) : NO_HTML}</td>
-<th scope="row" role="rowheader">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}<span class="target soft small">${checkText(type, periodicity)}${target ?? ''}</span></th>
+<td class="state-cell" role="cell">${monitorState(status, active)}${marksOf(monitor).map((mark) => html`<br>${markLabel(mark)}`)}</td>
+<th scope="row" role="rowheader">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}<span class="target soft small">${checkText(type, periodicity)}${target ?? ''}</span>${active ? againstLabel(monitor, now, regionText) : NO_HTML}</th>
 ${historyCells(monitor.history, now)}
 <td class="soft since" role="cell">${since === null || !active ? NO_HTML : age(since, now)}</td>`;
+}
+
+function marksOf({ maintenance, mute, acknowledgement }: MonitorStateView): OverviewMark[] {
+  const marks = { maintenance, muted: mute !== null, acknowledged: acknowledgement !== null };
+  return OVERVIEW_MARKS.filter((mark) => marks[mark]);
 }
 
 /** The type and the period of a monitor: `HTTP every 30s `. */
@@ -195,11 +196,11 @@ function againstLabel(
   return html`${
     failing.length === 0
       ? NO_HTML
-      : html`<span class="against soft small">${namesOf(failing.map(regionText))} ${failing.length === 1 ? 'fails' : 'fail'} alone, first seen ${age(began, now)}</span>`
+      : html`<span class="against small">${namesOf(failing.map(regionText))} ${failing.length === 1 ? 'fails' : 'fail'} alone, first seen ${age(began, now)}</span>`
   }${
     others.length === 0
       ? NO_HTML
-      : html`<span class="against soft small">${namesOf(others.map(regionText))} ${others.length === 1 ? 'disagrees' : 'disagree'}</span>`
+      : html`<span class="against small">${namesOf(others.map(regionText))} ${others.length === 1 ? 'disagrees' : 'disagree'}</span>`
   }`;
 }
 
@@ -259,40 +260,61 @@ function heading(label: string, sort: OverviewOrder, order: string, query: URLSe
   }</th>`;
 }
 
-/** Renders a link for each state. The link leads to the monitors in this state, and shows their number. */
-function stateTabs(
-  query: URLSearchParams,
-  { counts, under_maintenance: inMaintenance }: Pick<MonitorStatesView, 'counts' | 'under_maintenance'>,
-): Html {
+/**
+ * Renders a link for each state, and one for each mark that a monitor has. A link leads
+ * to the monitors in this state or with this mark, and shows their number.
+ */
+function filterTabs(query: URLSearchParams, found: MonitorStatesView): Html {
+  const { counts } = found;
   const shown = query.get('state');
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const tab = (state: string | null, label: Html, count: number) =>
-    html`<li><a id="state-${state ?? 'all'}" href="${pathWith('/', query, { state, offset: null })}"${
-      shown === state ? html` aria-current="true"` : NO_HTML
-    }>${label} <span class="count">${new Intl.NumberFormat('en').format(count)}</span></a></li>`;
-  return html`<nav aria-label="Monitors by state"><ul class="tabs scrolls plain-list">
-${tab(null, html`All`, total)}
+  const stateTab = (state: ShownState | null, label: Html, count: number) =>
+    tab(
+      {
+        id: `state-${state ?? 'all'}`,
+        href: pathWith('/', query, { state, offset: null }),
+        isShown: shown === state,
+      },
+      label,
+      count,
+    );
+  return html`<nav aria-label="Monitors by state" class="row"><ul class="tabs scrolls plain-list">
+${stateTab(null, html`All`, total)}
 ${SHOWN_STATES.map((name) => {
   const { state, word } = MONITOR_STATES[name];
-  const mark =
-    counts[name] === 0
-      ? html`<span class="soft">${stateMark(state)}</span>`
-      : html`<span class="state state-${state}">${stateMark(state)}</span>`;
-  return tab(name, html`${mark}${word}`, counts[name]);
-})}${maintenanceTab(query, inMaintenance)}</ul></nav>`;
+  return stateTab(name, html`${tabMark(state, counts[name] > 0)}${word}`, counts[name]);
+})}</ul>${markTabs(query, found)}</nav>`;
 }
 
-/**
- * The filter for monitors under maintenance. It can be combined with
- * a state, because a monitor under maintenance also has a state.
- */
-function maintenanceTab(query: URLSearchParams, count: number): Html {
-  const isShown = query.get('maintenance') === 'true';
-  if (count === 0 && !isShown) return NO_HTML;
-  const path = pathWith('/', query, { maintenance: isShown ? null : 'true', offset: null });
-  return html`<li class="tab-apart"><a id="state-maintenance" href="${path}"${isShown ? html` aria-current="true"` : NO_HTML}>${maintenanceMark()}Under maintenance <span class="count">${new Intl.NumberFormat('en').format(count)}</span></a></li>`;
+/** What the links of the marks say. */
+const MARK_TABS: Readonly<Record<OverviewMark, string>> = {
+  maintenance: 'Under maintenance',
+  muted: 'Muted',
+  acknowledged: 'Acknowledged',
+};
+
+/** The filters for marks. They can be combined with a state and with each other. A second click ends a filter. */
+function markTabs(query: URLSearchParams, found: MonitorStatesView): Html {
+  const { under_maintenance: maintenance, muted, acknowledged } = found;
+  const counts = { maintenance, muted, acknowledged };
+  const isShown = (mark: OverviewMark) => query.get(mark) === 'true';
+  const offered = OVERVIEW_MARKS.filter((mark) => counts[mark] > 0 || isShown(mark));
+  if (offered.length === 0) return NO_HTML;
+  return html`<ul class="tabs tabs-apart plain-list">${offered.map((mark) => {
+    const href = pathWith('/', query, { [mark]: isShown(mark) ? null : 'true', offset: null });
+    const label = html`${tabMark(stateOfMark(mark), true)}${MARK_TABS[mark]}`;
+    return tab({ id: `mark-${mark}`, href, isShown: isShown(mark) }, label, counts[mark]);
+  })}</ul>`;
 }
 
-function maintenanceMark(): Html {
-  return html`<span class="state state-maintenance">${stateMark('maintenance')}</span>`;
+function tab(
+  { id, href, isShown }: { readonly id: string; readonly href: string; readonly isShown: boolean },
+  label: Html,
+  count: number,
+): Html {
+  return html`<li><a id="${id}" href="${href}"${isShown ? html` aria-current="true"` : NO_HTML}>${label} <span class="count">${new Intl.NumberFormat('en').format(count)}</span></a></li>`;
+}
+
+function tabMark(state: State, hasAny: boolean): Html {
+  return html`<span class="${hasAny ? `state state-${state}` : 'soft'}">${stateMark(state)}</span>`;
 }

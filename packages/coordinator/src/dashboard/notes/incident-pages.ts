@@ -21,7 +21,7 @@ import { cursorPaging, pageHead } from '../page-parts.ts';
 import { type Editor, newForm } from '../resources/editor.ts';
 import { editPages, formPages, newPages } from '../resources/form-pages.ts';
 import { componentNames, monitorNames } from '../resources/reference-options.ts';
-import { acknowledgedLabel } from '../state-labels.ts';
+import { markLabel } from '../state-labels.ts';
 import {
   COMPONENT_IDS,
   choiceOf,
@@ -201,7 +201,7 @@ function incidentTable(
 <tbody>${incidents.map((incident) => {
     const { id, started_at: began, resolved_at: ended, latest_update: update } = incident;
     const lasted = (ended === null ? now : Date.parse(ended)) - Date.parse(began);
-    return html`<tr><th scope="row" class="text-cell"><a href="/incidents/${id}">${incidentName(incident, names)}</a></th><td>${incidentState(incident)}${incident.acknowledgement !== null && incident.resolved_at === null ? html`<br>${acknowledgedLabel()}` : NO_HTML}</td>
+    return html`<tr><th scope="row" class="text-cell"><a href="/incidents/${id}">${incidentName(incident, names)}</a></th><td>${incidentState(incident)}${incident.acknowledgement !== null && incident.resolved_at === null ? html`<br>${markLabel('acknowledged')}` : NO_HTML}</td>
 <td>${instant(Date.parse(began))}</td><td class="since">${durationText(Math.max(0, lasted))}</td>
 <td class="soft text-cell">${update === null ? 'none' : update.text.slice(0, LONGEST_TEXT)}</td></tr>`;
   })}</tbody></table></div>`;

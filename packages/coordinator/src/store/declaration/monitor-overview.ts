@@ -17,6 +17,10 @@ export type ShownState = (typeof SHOWN_STATES)[number];
 export const OVERVIEW_ORDERS = ['state', 'name', '-name', 'since', '-since', 'id'] as const;
 export type OverviewOrder = (typeof OVERVIEW_ORDERS)[number];
 
+/** What may hold alerts of a monitor or its reminders, in whatever state the monitor is. Each is a filter of the list. */
+export const OVERVIEW_MARKS = ['maintenance', 'muted', 'acknowledged'] as const;
+export type OverviewMark = (typeof OVERVIEW_MARKS)[number];
+
 export type OverviewSearch = {
   readonly workspaceId: number;
   readonly ids?: readonly number[] | undefined;
@@ -25,10 +29,10 @@ export type OverviewSearch = {
   readonly state?: ShownState | undefined;
   /** The ids of the maintenance windows that are in progress. */
   readonly windowsUnderWay: readonly number[];
-  /**
-   * True: only monitors under maintenance. False: only monitors that are not under maintenance. Absent: both.
-   */
-  readonly isUnderMaintenance?: boolean | undefined;
+  /** Epoch ms on the slots' clock: a mute that ends later holds alerts. */
+  readonly now: number;
+  /** True: only monitors with the mark. False: only monitors without it. Absent: both. */
+  readonly marks: Readonly<Partial<Record<OverviewMark, boolean | undefined>>>;
   readonly order: OverviewOrder;
   readonly limit: number;
   readonly offset: number;
@@ -63,21 +67,25 @@ const ORDERS: Readonly<Record<OverviewOrder, RawBuilder<unknown>>> = {
   id: sql`m.id`,
 };
 
-/**
- * A part of the list of the workspace's monitors with their states. `counts`: the number of monitors in each
- * state that match all filters except `state`. `underMaintenance`: the number of monitors under maintenance
- * that match all filters except `state` and `isUnderMaintenance`.
- */
-export async function monitorOverview(
-  store: Store,
-  search: OverviewSearch,
-): Promise<{ rows: OverviewRow[]; counts: Record<ShownState, number>; underMaintenance: number }> {
-  const [rows, counts, underMaintenance] = await Promise.all([
+/** A part of the list, see {@link monitorOverview}. */
+export type Overview = {
+  readonly rows: readonly OverviewRow[];
+  /** Number of monitors in each state that match all filters except `state`. */
+  readonly counts: Readonly<Record<ShownState, number>>;
+  /** Number of monitors with each mark that match all filters except `state` and `marks`. */
+  readonly marked: Readonly<Record<OverviewMark, number>>;
+};
+
+/** A part of the list of the workspace's monitors with their states. */
+export async function monitorOverview(store: Store, search: OverviewSearch): Promise<Overview> {
+  const [rows, counts, maintenance, muted, acknowledged] = await Promise.all([
     pageOf(store, search),
     countsOf(store, search),
-    countUnderMaintenance(store, search),
+    search.windowsUnderWay.length === 0 ? 0 : countMarked(store, search, 'maintenance'),
+    countMarked(store, search, 'muted'),
+    countMarked(store, search, 'acknowledged'),
   ]);
-  return { rows, counts, underMaintenance };
+  return { rows, counts, marked: { maintenance, muted, acknowledged } };
 }
 
 /**
@@ -89,7 +97,7 @@ async function pageOf({ read }: Store, search: OverviewSearch): Promise<Overview
   const conditions = [...searched(search), ...(state === undefined ? [] : [sql`${STATE} = ${state}`])];
   const { rows } = await sql<OverviewRow>`
     SELECT m.id, m.type, m.name, m.active, ${STATUS} AS status, s.since,
-      CASE WHEN ${underMaintenance(search)} THEN 1 ELSE 0 END AS maintenance
+      CASE WHEN ${hasMark('maintenance', search)} THEN 1 ELSE 0 END AS maintenance
     FROM monitors m LEFT JOIN monitor_states s ON s.monitor_id = m.id
     WHERE ${sql.join(conditions, sql` AND `)}
     ORDER BY ${ORDERS[order]} LIMIT ${limit} OFFSET ${offset}`.execute(read);
@@ -114,26 +122,37 @@ async function countsOf({ read }: Store, search: OverviewSearch): Promise<Record
   };
 }
 
-async function countUnderMaintenance({ read }: Store, search: OverviewSearch): Promise<number> {
-  if (search.windowsUnderWay.length === 0) return 0;
-  const conditions = [...filtered(search), underMaintenance(search)];
+async function countMarked({ read }: Store, search: OverviewSearch, mark: OverviewMark): Promise<number> {
+  const conditions = [...filtered(search), hasMark(mark, search)];
   const { rows } = await sql<{ count: number }>`
     SELECT count(*) AS count FROM monitors m WHERE ${sql.join(conditions, sql` AND `)}`.execute(read);
   return rows[0]?.count ?? 0;
 }
 
-function underMaintenance({ windowsUnderWay }: OverviewSearch): RawBuilder<unknown> {
-  if (windowsUnderWay.length === 0) return sql`1 = 0`;
-  return sql`m.id IN (SELECT monitor_id FROM maintenance_monitors
-    WHERE window_id IN (SELECT value FROM ${numbersAs(windowsUnderWay, 'ids')}))`;
+function hasMark(mark: OverviewMark, { windowsUnderWay, now }: OverviewSearch): RawBuilder<unknown> {
+  switch (mark) {
+    case 'maintenance':
+      if (windowsUnderWay.length === 0) return sql`1 = 0`;
+      return sql`m.id IN (SELECT monitor_id FROM maintenance_monitors
+        WHERE window_id IN (SELECT value FROM ${numbersAs(windowsUnderWay, 'ids')}))`;
+    case 'muted':
+      return sql`m.id IN (SELECT monitor_id FROM mutes WHERE muted_until > ${now})`;
+    case 'acknowledged':
+      return sql`m.id IN (SELECT monitor_id FROM incidents
+        WHERE closed_at IS NULL AND acknowledged_at IS NOT NULL AND monitor_id IS NOT NULL)`;
+    default:
+      return mark satisfies never;
+  }
 }
 
 /** The conditions of a search, without the condition on the state. */
 function searched(search: OverviewSearch): RawBuilder<unknown>[] {
-  const { isUnderMaintenance: wanted } = search;
-  if (wanted === undefined) return filtered(search);
-  const isIn = underMaintenance(search);
-  return [...filtered(search), wanted ? isIn : sql`NOT (${isIn})`];
+  const marks = OVERVIEW_MARKS.flatMap((mark) => {
+    const wanted = search.marks[mark];
+    const isMarked = hasMark(mark, search);
+    return wanted === undefined ? [] : [wanted ? isMarked : sql`NOT (${isMarked})`];
+  });
+  return [...filtered(search), ...marks];
 }
 
 function filtered({ workspaceId, ids, nameContains, type }: OverviewSearch): RawBuilder<unknown>[] {
