@@ -45,6 +45,23 @@ describe.skipIf(skipsBrowser)('the dashboard', () => {
       ),
     );
 
+  test('a long name wraps in the list, and pushes no column out of view', async () => {
+    const name = `${'x'.repeat(100)} https://example.com/${'y'.repeat(100)}`;
+    const monitor = { type: 'http', name, url: 'https://example.com/', periodicity: '1m', active: true };
+    const id = await api.create('/v1/monitors', monitor);
+    const visitor = await browser.visitor();
+    const page = await openDashboard(api, visitor, '/?name=xxx');
+    for (const width of [320, 768, 1000, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      const hidden = await page
+        .locator('.table-frame')
+        .evaluate((frame) => Reflect.get(frame, 'scrollWidth') - Reflect.get(frame, 'clientWidth'));
+      expect(hidden, `${width} px`).toBe(0);
+    }
+    await visitor.close();
+    expect((await api.call('DELETE', `/v1/monitors/${id}`)).status).toBe(204);
+  });
+
   test.each([true, false])(
     'the overview searches, filters, sorts and pages (with script: %j)',
     async (hasScript) => {

@@ -179,6 +179,15 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     await visitor.close();
   });
 
+  test('the time of a delivery does not run into its state on a phone', async () => {
+    const visitor = await browser.visitor({ ...DESK, width: 320 });
+    const page = await openDashboard(api, visitor, `${path}/deliveries`);
+    const time = await page.locator('.log-line time').first().boundingBox();
+    const state = await page.locator('.log-line .log-state').first().boundingBox();
+    expect((time?.x ?? 0) + (time?.width ?? 0)).toBeLessThan(state?.x ?? 0);
+    await visitor.close();
+  });
+
   test('says what comes next while a new monitor has no data', async () => {
     const monitor = { type: 'tcp', name: 'New', uri: 'db.example:5432', periodicity: '1h' };
     const { body } = await api.call('POST', '/v1/monitors', monitor);

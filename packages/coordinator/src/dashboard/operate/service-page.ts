@@ -115,7 +115,7 @@ function exported({ export: { endpoints } }: SystemView, now: number): Html {
       points_dropped,
       last_success_at,
       last_error,
-    }) => html`<tr><th scope="row">${endpoint}</th>
+    }) => html`<tr><th scope="row" class="text-cell">${endpoint}</th>
 <td>${works(!failing)}${failing && last_error !== null ? html`<span class="field-error target">${last_error.message}</span>` : NO_HTML}</td>
 <td class="number">${figures.format(monitors)}</td>
 <td class="soft">${encoding === 'json' ? 'JSON' : 'protobuf'}</td><td class="number">${figures.format(points_dropped)}</td>
@@ -134,7 +134,7 @@ function errors({ errors }: SystemView, now: number): Html {
       detail,
       count,
       last_at,
-    }) => html`<tr><th scope="row">${message}<span class="target soft small">${detail}</span></th>
+    }) => html`<tr><th scope="row" class="text-cell">${message}<span class="target soft small">${detail}</span></th>
 <td class="number">${figures.format(count)}</td><td class="soft">${age(Date.parse(last_at), now)}</td></tr>`,
   )}</tbody></table></div></section>`;
 }

@@ -80,7 +80,7 @@ function tokenTable({ now, token: own }: DashboardRequest, tokens: readonly Toke
 <thead><tr><th scope="col">Name</th><th scope="col">Scope</th><th scope="col">Made</th><th scope="col">Last used</th><th scope="col">Expires</th><th scope="col"><span class="unseen">Actions</span></th></tr></thead>
 <tbody>${tokens.map(
     ({ id, name, scope, operator, created_at, created_by, expires_at, last_used_at }) => html`<tr>
-<th scope="row">${name}${id === String(own.id) ? html` <span class="soft small">(this session)</span>` : NO_HTML}</th><td>${scope}</td>
+<th scope="row" class="text-cell">${name}${id === String(own.id) ? html` <span class="soft small">(this session)</span>` : NO_HTML}</th><td>${scope}</td>
 <td class="soft">${age(Date.parse(created_at), now)}${created_by === null ? NO_HTML : html` by ${created_by.name}`}</td>
 <td class="soft">${last_used_at === null ? 'never' : age(Date.parse(last_used_at), now)}</td>
 <td class="soft">${expires_at === null ? 'never' : instant(Date.parse(expires_at))}</td>

@@ -49,7 +49,7 @@ const statusPageList: DashboardPage = {
 
 function statusPageRow(page: StatusPageView): Html {
   const { id, title, slug, custom_domain: domain, access_type: access } = page;
-  return html`<tr><th scope="row"><a href="/pages/${id}">${title}</a></th>
+  return html`<tr><th scope="row" class="text-cell"><a href="/pages/${id}">${title}</a></th>
 <td>${servedState(page)}</td>
 <td><a href="/status/${slug}">/status/${slug}</a>${domain === null ? NO_HTML : html`<br>${domain}`}</td>
 <td>${optionLabel(access)}</td></tr>`;
