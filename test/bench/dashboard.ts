@@ -198,6 +198,8 @@ const PATHS: readonly (readonly [name: string, path: string])[] = [
   ['overview, down', '/?state=error'],
   ['overview, under maintenance', '/?maintenance=true'],
   ['overview, under maintenance, last page', '/?maintenance=true&sort=name&offset=1950'],
+  ['overview, muted', '/?muted=true'],
+  ['overview, acknowledged', '/?acknowledged=true'],
   ['overview, search', '/?name=service%2099'],
   ['overview, search that finds all', '/?name=service&sort=name&offset=9000'],
   ['overview, search that finds nothing', '/?name=nothing'],
