@@ -22,7 +22,7 @@ import { resealWhereDue } from './declaration/reseal.ts';
 import type { DeclaredFileParts } from './declaration/yaml/declared-file.ts';
 import type { ExportSettings } from './export/export-settings.ts';
 import { allConnected } from './leading/all-connected.ts';
-import type { LeadershipSettings, NatsConnection } from './leading/leadership.ts';
+import type { LeadershipSettings, NatsConnection } from './leading/build-leadership.ts';
 import { Leading } from './leading/leading.ts';
 import { StartedParts } from './leading/started-parts.ts';
 import { OperatorTokens } from './operator-tokens.ts';

@@ -10,7 +10,7 @@ import type { Secrets } from '../store/declaration/secrets.ts';
 import { storedVerdicts } from '../store/states/monitor-states.ts';
 import type { Store } from '../store/store.ts';
 import { shardOf } from '../verdict/shard.ts';
-import type { BuiltLeadership, LeadershipParts } from './leadership.ts';
+import type { BuiltLeadership, LeadershipParts } from './build-leadership.ts';
 import { joinMeasurements, leadingMeasurements } from './measurements.ts';
 
 /**

@@ -19,7 +19,7 @@ import type { MetricsExport } from '../export/metrics-export.ts';
 import type { LiveMonitors } from '../verdict/monitor.ts';
 import type { Shard } from '../verdict/shard.ts';
 import type { States } from '../verdict/state.ts';
-import type { InstallationParts } from './leadership.ts';
+import type { InstallationParts } from './build-leadership.ts';
 
 type Sources = {
   monitors: LiveMonitors;
