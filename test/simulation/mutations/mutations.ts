@@ -585,8 +585,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a restart forgets what channels were told',
     file: 'verdict/restart.ts',
-    from: '    ...rest,\n    votes: [],',
-    to: "    ...rest,\n    links: rest.links.map((link) => ({ ...link, announced: 'active' as const })),\n    votes: [],",
+    from: 'state.links = stored.links;',
+    to: "state.links = stored.links.map((link) => ({ ...link, announced: 'active' as const }));",
   },
   {
     name: 'failures that never coincided make an error',
