@@ -12,14 +12,7 @@ import { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
 import type { OwnRegion, Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
-import {
-  type DatabaseRows,
-  IS_POSTGRES,
-  openRows,
-  queryOnce,
-  type TestDatabase,
-  testDatabase,
-} from './database.ts';
+import { type DatabaseRows, openRows, queryOnce, type TestDatabase, testDatabase } from './database.ts';
 import { NO_EXPORT_SETTINGS } from './export-settings.ts';
 import { type LocalAgentOptions, localAgent, SHARED_MEMORY } from './local-agent.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
@@ -104,8 +97,6 @@ export class LocalService {
   readonly #databaseUrl: Secret;
   readonly #agents = new Map<Region, Agent>();
   readonly #waiting = new Set<() => void>();
-  /** The connection of {@link query} to PostgreSQL. */
-  #rows: DatabaseRows | null = null;
   readonly #log = pino({ level: 'info' }, { write: (line: string) => this.#logged(line) });
   #coordinator: Coordinator | null = null;
 
@@ -353,17 +344,11 @@ export class LocalService {
     return this.#database;
   }
 
-  query: DatabaseRows['query'] = (sql, ...parameters) => {
-    // A server starts a process for each connection. An SQLite file may be replaced by a test.
-    if (!IS_POSTGRES) return queryOnce(this.#databaseUrl, sql, ...parameters);
-    this.#rows ??= openRows(this.#databaseUrl);
-    return this.#rows.query(sql, ...parameters);
-  };
+  query: DatabaseRows['query'] = (sql, ...parameters) => queryOnce(this.#databaseUrl, sql, ...parameters);
 
   async dispose(): Promise<void> {
     await Promise.all([...this.#agents.keys()].map((region) => this.stopAgent(region)));
     await this.stopCoordinator();
-    await this.#rows?.close();
     await this.#nats?.dispose();
     await this.#database?.remove();
     await rm(this.#folder, { recursive: true, force: true });
