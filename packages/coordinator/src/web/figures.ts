@@ -4,6 +4,7 @@
  */
 const numberFormats = new Map<string, Intl.NumberFormat>();
 const dateFormats = new Map<string, Intl.DateTimeFormat>();
+const ageFormats = new Map<string, Intl.RelativeTimeFormat>();
 
 /** A cached `Intl.NumberFormat`. The cache is small, because languages and options come from the code. */
 export function numberFormat(language: string, options: Intl.NumberFormatOptions): Intl.NumberFormat {
@@ -18,6 +19,13 @@ export function dateFormat(language: string, options: Intl.DateTimeFormatOptions
   const key = keyOf(language, options);
   const known = dateFormats.get(key) ?? new Intl.DateTimeFormat(language, options);
   dateFormats.set(key, known);
+  return known;
+}
+
+/** A cached `Intl.RelativeTimeFormat` for ages. */
+export function ageFormat(language: string): Intl.RelativeTimeFormat {
+  const known = ageFormats.get(language) ?? new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+  ageFormats.set(language, known);
   return known;
 }
 

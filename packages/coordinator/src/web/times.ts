@@ -1,5 +1,5 @@
 import { largestUnits } from '@svc/shared/time-texts.ts';
-import { dateFormat, numberFormat } from './figures.ts';
+import { ageFormat, dateFormat, numberFormat } from './figures.ts';
 import { type Html, html } from './html.ts';
 
 /** Units of an age with their mean lengths, ms, the longest first. */
@@ -76,10 +76,9 @@ export function age(at: number, now: number, language = 'en'): Html {
 
 /** The text of {@link age}. */
 export function ageText(at: number, now: number, language = 'en'): string {
-  const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
   const passed = at - now;
   const [unit, ms] = UNITS.find(([, length]) => Math.abs(passed) >= length) ?? UNITS[5];
-  return format.format(Math.trunc(passed / ms), unit);
+  return ageFormat(language).format(Math.trunc(passed / ms), unit);
 }
 
 /**
