@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLog, type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
 import { DeclaredMonitors, liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
+import { lossyStore } from '../../../../test/support/coordinator/lossy-store.ts';
 import { IS_POSTGRES } from '../../../../test/support/database.ts';
 import { NO_EXPORT_SETTINGS } from '../../../../test/support/export-settings.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
@@ -326,6 +327,39 @@ test('when totals can never be stored, notes exceed their bound, and the next st
   await record(third, 1);
   await receiver.until(() => Number(checksOf(1)?.startTimeUnixNano) > start);
   await counted(1, 1);
+});
+
+test('a result is counted that is recorded while a start reads that there are no notes', async () => {
+  monitors.set(exported(1));
+  const settings = { ...NO_EXPORT_SETTINGS, intervalMs: 50, saveEveryMs: 100 };
+  const first = await started({ settings });
+  await record(first, 1);
+  await expect.poll(async () => [await rows('export_totals'), await rows('export_notes')]).toEqual([1, 0]);
+  first.stop();
+
+  const answered = Promise.withResolvers<void>();
+  const isRecorded = Promise.withResolvers<void>();
+  const notes = new WeakSet<object>();
+  const read = store.read.withPlugin({
+    transformQuery({ queryId, node }) {
+      const query = JSON.stringify(node);
+      if (query.includes('"export_notes"') && query.includes('"SelectAllNode"')) notes.add(queryId);
+      return node;
+    },
+    async transformResult({ queryId, result }) {
+      if (notes.has(queryId)) {
+        answered.resolve();
+        await isRecorded.promise;
+      }
+      return result;
+    },
+  });
+  const slow = { ...lossyStore(store, () => undefined), read };
+  const second = await started({ settings, store: slow });
+  await answered.promise;
+  await record(second, 1);
+  isRecorded.resolve();
+  await counted(1, 2);
 });
 
 test('the guard judges the endpoints of monitors, and not the operator’s', async () => {

@@ -304,11 +304,13 @@ export class MetricsExport {
       }
       for (const id of stored) if (!this.#exported.has(id)) this.#forgotten.add(id);
       for (let after = 0; after < this.#lastNoted; ) {
+        // The answer may lack notes that are recorded while the query runs.
+        const before = this.#lastNoted;
         const notes = await notesAfter(store, after, shard);
         if (this.#stopping.signal.aborted) return;
         this.#declareChanged();
         for (const note of notes) this.#count(note);
-        after = notes.at(-1)?.id ?? this.#lastNoted;
+        after = notes.at(-1)?.id ?? before;
       }
     } catch (error) {
       await this.#handleUnsaved(error);
