@@ -354,8 +354,9 @@ class Simulation {
     do {
       life.readMore();
       const commits = await service.flush();
-      if (life === this.#life) for (const commit of commits) this.#show(commit);
-      else if (commits.length > 0) life.tickSoon(0);
+      // A life may learn of a commit when another one has taken the lease since.
+      for (const commit of commits) this.#show(commit);
+      if (life !== this.#life && commits.length > 0) life.tickSoon(0);
     } while (service.flight === null && life.hasUnread && !life.isOver);
   }
 

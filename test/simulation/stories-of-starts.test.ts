@@ -626,6 +626,27 @@ test.each<[string, Partial<World>]>([
       judging: { quorum: 'majority', confirmAfter: 1, recoverAfter: 5 },
     },
   ],
+  [
+    'a leader learns of a commit when another one has taken the lease, and the commit is judged',
+    {
+      seed: 236_942,
+      id: 161_611,
+      lengthMs: 300_000,
+      periodMs: 30_000,
+      regions: ['hostc-europe-west4'],
+      agents: ['hostc-europe-west4'],
+      timeoutMs: 10_000,
+      isAhead: true,
+      mishaps: { ...CALM, lagMs: 89_642 },
+      moves: [
+        { at: 3_481, do: 'expire-lease' },
+        { at: 35_892, do: 'resign' },
+        { at: 36_297, do: 'change-probe' },
+      ],
+      commits: { writeMs: 208, answerMs: 1_000, stalls: 0, stallMs: 8_000 },
+      isPair: true,
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);
