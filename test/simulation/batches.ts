@@ -166,7 +166,10 @@ export class Batches implements BatchLife {
   unanswered(): Commit | null {
     if (this.#written === null || this.#written.durable === null) return null;
     const { commit, durable } = this.#written;
-    return Object.assign(commit, durable, { status: durable.transitions.at(-1)?.to ?? commit.status });
+    const isRemoved = commit.told.some((told) => told.is === 'declared' && told.after === null);
+    // A monitor that is removed has no last change of status.
+    const status = isRemoved ? 'unknown' : (durable.transitions.at(-1)?.to ?? commit.status);
+    return Object.assign(commit, durable, { status });
   }
 
   /** Returns the commits that were not shown to the oracle yet. */

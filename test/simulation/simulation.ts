@@ -251,7 +251,11 @@ class Simulation {
   #closeEra(): number {
     const { life } = this.#eras.at(-1) ?? {};
     if (life === undefined) return 0;
-    if (!life.isOver) this.#endedAt = life.service.now;
+    if (!life.isOver) {
+      this.#endedAt = life.service.now;
+      // The former leader does not know yet that it leads no more, but it gives no slots.
+      this.#slots.ended();
+    }
     for (const commit of life.service.committed()) this.#show(commit);
     const unanswered = life.service.unanswered();
     if (unanswered !== null) this.#show(unanswered);
@@ -599,6 +603,11 @@ class Simulation {
     const firstEra = this.#eras.find(({ life: { held } }) => held !== null && takes.has(held.store));
     const steps = Math.min(firstShown, firstEra?.from ?? firstShown);
     this.#oracle.rewindTo(steps);
+    for (const { commit, from } of this.#shown) {
+      if (from < steps) continue;
+      for (const each of commit.told)
+        if (each.is === 'unlinked') pair.leaders.takesUnlinkingBack(each.channel);
+    }
     this.#shown = this.#shown.filter(({ from }) => from < steps);
     if (firstEra !== undefined) this.#eras.length = this.#eras.indexOf(firstEra);
   }

@@ -67,6 +67,11 @@ export class Leaders {
     this.#links.set(channel, (this.#links.get(channel) ?? 0) + 1);
   }
 
+  /** Records that the database has lost the commit of an unlinking, which will come again. */
+  takesUnlinkingBack(channel: number): void {
+    this.#links.set(channel, (this.#links.get(channel) ?? 0) - 1);
+  }
+
   announced({ channel, status, alert, id }: Announcement): void {
     if (alert === undefined || id === undefined) return;
     const about = [channel, this.#links.get(channel) ?? 0, status, alert.incident].join(' ');
