@@ -251,11 +251,9 @@ class Simulation {
   #closeEra(): number {
     const { life } = this.#eras.at(-1) ?? {};
     if (life === undefined) return 0;
-    if (!life.isOver) {
-      this.#endedAt = life.service.now;
-      // The former leader does not know yet that it leads no more, but it gives no slots.
-      this.#slots.ended();
-    }
+    if (!life.isOver) this.#endedAt = life.service.now;
+    // A former leader gives no slots, even if it does not know yet that another one leads.
+    this.#slots.ended();
     for (const commit of life.service.committed()) this.#show(commit);
     const unanswered = life.service.unanswered();
     if (unanswered !== null) this.#show(unanswered);
