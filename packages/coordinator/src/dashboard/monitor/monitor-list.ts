@@ -14,7 +14,7 @@ import { CHARTS_STYLE } from '../../web/charts/chart.ts';
 import { sparkline } from '../../web/charts/line-chart.ts';
 import { renderStatusStrip } from '../../web/charts/status-bars.ts';
 import { type State, stateMark } from '../../web/design/states.ts';
-import { latencyText, numberFormat, percentText } from '../../web/figures.ts';
+import { latencyText, percentText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, dayOf } from '../../web/times.ts';
 import { channelName } from '../channels/channel-state.ts';
@@ -312,7 +312,7 @@ function tab(
   label: Html,
   count: number,
 ): Html {
-  return html`<li><a id="${id}" href="${href}"${isShown ? html` aria-current="true"` : NO_HTML}>${label} <span class="count">${numberFormat('en', {}).format(count)}</span></a></li>`;
+  return html`<li><a id="${id}" href="${href}"${isShown ? html` aria-current="true"` : NO_HTML}>${label} <span class="count">${count.toLocaleString('en')}</span></a></li>`;
 }
 
 function tabMark(state: State, hasAny: boolean): Html {
