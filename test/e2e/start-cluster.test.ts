@@ -79,13 +79,14 @@ test('each part may be killed, both coordinators answer alike, and a start goes 
   await expect.poll(() => shown(place.url)).toEqual([['Shop', 'error']]);
   await expect.poll(() => shown(other)).toEqual([['Shop', 'error']]);
 
-  const kill = async (commandLine: string, name: string) => {
-    process.kill(cluster.partsWith(commandLine)[0] ?? 0, 'SIGKILL');
+  const kill = async (name: string) => {
+    const shownPid = /kill -9 (\d+)/.exec(await cluster.line(`${name.padEnd(20)} kill -9 `))?.[1];
+    process.kill(Number(shownPid), 'SIGKILL');
     await cluster.line(`${name} works again   (kill -9 `);
   };
-  await kill('packages/coordinator/src/main.ts', 'coordinator 1');
-  await kill('nats-2.conf', 'nats-server 2');
-  await kill(join('postgres', 'data'), 'postgresql');
+  await kill('coordinator 1');
+  await kill('nats-server 2');
+  await kill('postgresql');
   web.answerWith((response) => response.end('ok'));
   await cluster.line('Shop  down → up');
   await hook.received(2);

@@ -3,6 +3,9 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { compileCacheOf, ROOT } from './process.ts';
 
+/** A line that has not come after this time shows a fault. The slowest start on a busy machine takes 40 s. */
+const LINE_WITHIN_MS = 150_000;
+
 /**
  * The supervisor of `npm start` or `npm run start:cluster` as a
  * process, without npm, and the lines that it writes for people.
@@ -28,21 +31,28 @@ export class NpmStart {
   }
 
   /**
-   * Resolves with the first line that contains the text, past lines
-   * included. Rejects when the process ends without such a line.
+   * Resolves with the first line that contains the text, past lines included. Rejects when the process ends
+   * without such a line, and after {@link LINE_WITHIN_MS}.
    */
   async line(text: string): Promise<string> {
+    const without = (what: string) => new Error(`${what} without "${text}":\n${this.lines.join('\n')}`);
     const ended = this.#closed.then(() => {
-      throw new Error(`ended without "${text}":\n${this.lines.join('\n')}`);
+      throw without('ended');
     });
     ended.catch(() => {}); // Its end may be wanted later.
-    for (;;) {
-      const found = this.lines.find((line) => line.includes(text));
-      if (found !== undefined) return found;
-      const next = new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      await Promise.race([next, ended]);
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(without(`${LINE_WITHIN_MS / 1000} s`)), LINE_WITHIN_MS);
+    try {
+      for (;;) {
+        const found = this.lines.find((line) => line.includes(text));
+        if (found !== undefined) return found;
+        const next = new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+        await Promise.race([next, ended, late.promise]);
+      }
+    } finally {
+      clearTimeout(timer);
     }
   }
 
