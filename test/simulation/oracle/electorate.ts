@@ -19,6 +19,11 @@ export class Electorate {
     this.#presence = presence;
   }
 
+  /** Whether a region has entered. */
+  get isEntered(): boolean {
+    return this.#entered.size > 0;
+  }
+
   declare(regions: readonly Region[] | null): void {
     this.#declared = regions;
   }

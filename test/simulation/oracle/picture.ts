@@ -128,10 +128,11 @@ export class Picture {
   /**
    * Handles the end of a start: slots from before the start wait for no region any
    * more. "A slot of which no region has reported an outcome by the restart is not
-   * known afterwards." Dispatch may give such a slot again, also to other regions.
+   * known afterwards." Dispatch may give such a slot again, also to other regions. If no slot
+   * was decided before the restart, the monitor gets a first slot, and no region enters before.
    */
   allResumed(now: Now): void {
-    for (const open of this.#open) open.given = new Set(open.heard);
+    for (const open of this.#open) open.given = new Set(this.#electorate.isEntered ? open.heard : []);
     this.#open.forget(({ reports }) => reports.length === 0);
     this.#upSince = now.monotonic;
     this.decide(now);

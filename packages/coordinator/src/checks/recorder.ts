@@ -6,7 +6,7 @@ import { lastedMs } from '../verdict/check-duration.ts';
 import type { DeclaredChange } from '../verdict/declared-effects.ts';
 import type { StatusChange } from '../verdict/frame.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
-import { regionSet } from '../verdict/region-set.ts';
+import { NO_REGIONS, regionSet } from '../verdict/region-set.ts';
 import { restoreState } from '../verdict/restart.ts';
 import type { SlotEvents, SlotRecovery } from '../verdict/slots.ts';
 import { BELIEVED_AHEAD_MS } from '../verdict/status.ts';
@@ -225,13 +225,15 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Returns a slot of the monitor, epoch ms: this slot and earlier slots were given before the monitor was
-   * deactivated or its probed attributes changed. 0: none is known; infinite: all slots from before the
-   * start. Call it before the first slot is opened.
+   * Returns a slot of the monitor, epoch ms: this slot and earlier slots do not replace a first slot, because they
+   * were given before the monitor was deactivated or its probed attributes changed. 0: none is known; infinite:
+   * all slots from before the start, also because none of them is decided. Call it before the first slot is opened.
    */
   floorSlot(monitorId: number): number {
     if (this.#changedProbes?.has(monitorId)) return Number.POSITIVE_INFINITY;
-    return this.#parts.states.get(monitorId)?.floorSlot ?? 0;
+    const state = this.#parts.states.get(monitorId);
+    if (state === undefined) return 0;
+    return state.entered === NO_REGIONS ? Number.POSITIVE_INFINITY : state.floorSlot;
   }
 
   /**

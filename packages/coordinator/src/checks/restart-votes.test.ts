@@ -75,6 +75,32 @@ test('a slot that a report opens as a start ends waits for no region', async () 
   expect(it.states.get(1)).toMatchObject({ decidedSlot: slot, open: [] });
 });
 
+test.each([
+  { quorum: 'any', first: 'passed', status: 'error' },
+  { quorum: 'majority', first: 'failed', status: 'active' },
+] as const)(
+  'with a start during the first slot, the region that has reported does not judge alone: $quorum',
+  async (story) => {
+    const monitor = liveMonitor(2, { quorum: story.quorum });
+    await it.declare(monitor);
+    const slot = it.clock.wall();
+    it.recorder.opened(monitor, slot, THREE);
+    await it.report(2, slot, A, story.first);
+    await restart();
+    await it.pass(1_000);
+    // So dispatch gives the monitor a first slot at once.
+    expect(it.recorder.floorSlot(2)).toBe(Number.POSITIVE_INFINITY);
+    it.recorder.endResumption();
+    await it.recorder.flushed();
+    expect(it.status(2)).toBe('unknown');
+    const next = it.clock.wall();
+    it.recorder.opened(monitor, next, THREE);
+    await it.report(2, slot, B, story.quorum === 'any' ? 'failed' : 'passed');
+    for (const region of [A, C]) await it.report(2, next, region, 'passed');
+    expect(it.status(2)).toBe(story.status);
+  },
+);
+
 test('results that were recorded long ago are not new when they come again', async () => {
   await period('passed');
   const slot = it.clock.wall();
@@ -144,13 +170,13 @@ test('a change that is applied before a start has resumed does not concern slots
 
 test('after a change of the probed attributes before the first slot of a start, no earlier slot counts, not even one ahead of the clock', async () => {
   await it.declare(liveMonitor(2));
+  await it.slot(2, all('passed'));
   await period('passed');
   await it.restart();
   expect(it.recorder.floorSlot(1)).toBe(0);
   await it.declare(liveMonitor(1, { version: 2 }));
   await it.declare(liveMonitor(2, { name: 'Another name' }));
-  await it.declare(liveMonitor(3));
-  expect([1, 2, 3].map((id) => it.recorder.floorSlot(id))).toEqual([Number.POSITIVE_INFINITY, 0, 0]);
+  expect([1, 2].map((id) => it.recorder.floorSlot(id))).toEqual([Number.POSITIVE_INFINITY, 0]);
   // From now on this process has opened a slot itself. So it knows up to which slot the earlier attributes
   // were probed.
   const given = it.clock.wall();

@@ -58,10 +58,18 @@ export function giveSlot(
  * Ends the recovery after a restart. A slot whose regions dispatch has not named waits for no further
  * region: it is decided with the reports so far. If no region has reported an outcome, the slot is
  * removed, because dispatch may give it again.
+ *
+ * If no region has entered the electorate yet, none enters with such a slot: the regions that have reported are
+ * perhaps not all that were given it, and must not judge the monitor without the others. They enter with the slot
+ * that dispatch gives at the start (`Recorder.floorSlot`).
  */
 export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   state.open = state.open.filter(({ isGivenKnown, reports }) => isGivenKnown || reports.length > 0);
-  for (const open of state.open) open.isGivenKnown = true;
+  for (const open of state.open) {
+    if (open.isGivenKnown) continue;
+    open.isGivenKnown = true;
+    if (state.entered === NO_REGIONS) open.given = NO_REGIONS;
+  }
   decideSlots(frame, state, monitor);
 }
 
