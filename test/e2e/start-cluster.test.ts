@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isCode } from '@svc/shared/errors.ts';
-import { expect, test } from 'vitest';
+import { expect, onTestFailed, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
 import { NpmStart } from '../support/npm-start.ts';
 import { hookOf, type Opened, openedIn, receiverIn, targetIn } from '../support/opened.ts';
@@ -35,6 +35,8 @@ async function placeIn(opened: Opened, declared: object) {
     start() {
       const started = new NpmStart(environment, 'cluster');
       opened.push({ close: async () => void (await started.end('SIGKILL')) });
+      // Without these lines, a time-out does not say for what the test waited.
+      onTestFailed(() => console.error(started.lines.join('\n')));
       return started;
     },
   };
