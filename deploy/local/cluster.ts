@@ -82,15 +82,15 @@ export class LocalCluster {
     );
     const database = await preparing;
     const nats = await this.#prepareNats();
-    // The first start makes a database, which takes seconds.
-    if (this.isStopping) return;
     this.#postgres = this.#parts.server(database.server);
     this.#nats = nats.configFiles.map((file, index) =>
       this.#parts.server(natsServerPart(`nats-server ${index + 1}`, this.#options.natsServer, file)),
     );
     await this.#parts.start(this.#postgres, ...this.#nats);
-    await untilStreamsCanBeMade(nats.urlFile, () => this.isStopping);
-    if (this.isStopping) return;
+    await this.#parts.reportWhile(
+      untilStreamsCanBeMade(nats.urlFile, () => this.isStopping),
+      () => 'still starting: the NATS servers choose a leader',
+    );
     const settings = { SVC_NATS_URL_FILE: nats.urlFile, SVC_NATS_ADDRESS: nats.addresses[0] ?? '' };
     const ofCoordinators = {
       ...settings,
@@ -114,7 +114,6 @@ export class LocalCluster {
     this.#coordinators = [first, second];
     // The first one makes the tables, the secret key and the token.
     await this.#parts.start(first.part, ...this.#agents);
-    if (this.isStopping) return;
     await this.#parts.start(second.part);
     if (this.isStopping) return;
     for (const line of await this.#summary(nats.urlFile, first.url)) print(line);

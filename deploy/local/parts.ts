@@ -139,18 +139,26 @@ export class Parts {
     return part;
   }
 
-  /** Starts the parts at the same time. Resolves when all are ready; never when one gives up. */
+  /**
+   * Starts the parts at the same time. Resolves when all are ready, and at once, without a start, when the parts are
+   * being stopped; never when a part gives up or a stop begins meanwhile.
+   */
   async start(...parts: readonly Part[]): Promise<void> {
-    const progress = setInterval(() => {
+    // Nothing would end a part that is started after the stop has begun.
+    if (this.isStopping) return;
+    await this.reportWhile(Promise.all(parts.map((part) => part.start())), () => {
       const missing = parts.filter((part) => !part.isReady);
-      this.say(
-        stillStarting(
-          missing.map((part) => ({ name: part.name, lastLine: this.#lastLines.get(part) ?? null })),
-        ),
+      return stillStarting(
+        missing.map((part) => ({ name: part.name, lastLine: this.#lastLines.get(part) ?? null })),
       );
-    }, STILL_STARTING_MS);
+    });
+  }
+
+  /** Reports at intervals what a start waits for, until `waiting` has ended or a stop begins. */
+  async reportWhile(waiting: Promise<unknown>, report: () => string): Promise<void> {
+    const progress = setInterval(() => this.say(report()), STILL_STARTING_MS);
     this.#stopProgress = () => clearInterval(progress);
-    await Promise.all(parts.map((part) => part.start()));
+    await waiting;
     this.#stopProgress();
   }
 

@@ -102,7 +102,7 @@ export class LocalService {
     const port = await choosePort(join(dataDir, 'nats.port'));
     const { configFile, urlFile } = writeNatsAccess(dataDir, port, store);
     this.#nats = this.#parts.server(natsServerPart('nats-server', natsServer, configFile));
-    await this.#nats.start();
+    await this.#parts.start(this.#nats);
     const address = `127.0.0.1:${port}`;
     return { url: `nats://${address}`, address, settings: { SVC_NATS_URL_FILE: urlFile } };
   }
