@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { SvcError } from '@svc/shared/errors.ts';
 import { passwordIn, randomPassword, writePrivate } from './nats-access.ts';
 import { choosePort } from './nats-port.ts';
@@ -20,6 +21,8 @@ import type { Server } from './parts.ts';
 /** Name of the database and of its only role. */
 const NAME = 'svc';
 const STOP_MS = 1_500;
+/** Time for the server of an earlier start to end, ms. A coordinator without its supervisor ends within 4.5 s. */
+const FORMER_SERVER_MS = 8_000;
 
 /** A user who may run PostgreSQL, which refuses to run as root. */
 type PostgresUser = { readonly name: string; readonly uid: number; readonly gid: number };
@@ -68,7 +71,8 @@ export async function preparePostgres(
   const address = `127.0.0.1:${port}`;
   writePrivate(urlFile, `postgres://${NAME}:${password}@${address}/${NAME}\n`);
   const data = join(home, 'data');
-  if (!existsSync(data)) await initialise(programs, data, password, user);
+  if (existsSync(data)) await untilServerEnded(data);
+  else await initialise(programs, data, password, user);
   return {
     address,
     urlFile,
@@ -86,6 +90,26 @@ export async function preparePostgres(
       stopWithinMs: STOP_MS,
     },
   };
+}
+
+/**
+ * Resolves when the server of an earlier start, which uses the data folder, has ended, after {@link FORMER_SERVER_MS} at
+ * the latest. If the earlier start was killed, its server waits for the coordinators to end, and a second server would
+ * refuse the folder.
+ */
+export async function untilServerEnded(data: string): Promise<void> {
+  const latest = performance.now() + FORMER_SERVER_MS;
+  while (isServerIn(data) && performance.now() < latest) await wait(100);
+}
+
+/** Whether the process runs that a server in this folder has named. Its id may belong to another process by now. */
+function isServerIn(data: string): boolean {
+  try {
+    const pid = Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'), 10);
+    return pid > 0 && process.kill(pid, 0);
+  } catch {
+    return false; // There is no such file or no such process, or the process belongs to another user.
+  }
 }
 
 /** Whether a line reports that a client was turned away or cut off during a start or a stop. */
