@@ -42,10 +42,10 @@ async function placeIn(opened: Opened, declared: object) {
   };
 }
 
-/** Kills a process that may have ended, because the one that started it is gone. */
-function killed(pid: number): void {
+/** Sends a signal to a process that may have ended meanwhile. */
+function killed(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, signal);
   } catch (error) {
     if (!isCode(error, 'ESRCH')) throw error;
   }
@@ -106,10 +106,11 @@ test('each part may be killed, both coordinators answer alike, and a start goes 
     return data.map(({ region, cron_timestamp }) => `${region} ${cron_timestamp}`);
   };
   const before = await history();
-  // All processes are killed at once, as when the machine dies.
+  // All processes are killed at once, as when the machine dies: parts that see the end of their supervisor stop in order.
   const parts = again.partsWith('');
-  await again.end('SIGKILL');
+  const ended = again.end('SIGKILL');
   for (const pid of parts) killed(pid);
+  await ended;
   const last = place.start();
   await last.line(RUNS);
   await expect.poll(() => shown(place.url)).toEqual([['Shop', 'active']]);
@@ -135,10 +136,10 @@ test('a stop while the database is made for the first time leaves nothing runnin
 test('Ctrl-C, which also reaches the program that makes the database, is no failure', async (context) => {
   const place = await placeIn(openedIn(context), {});
   const stopped = place.start();
-  const makers = () => stopped.partsWith('initdb');
-  await expect.poll(makers).toHaveLength(1);
+  let makers: readonly number[] = [];
+  await expect.poll(() => (makers = stopped.partsWith('initdb'))).toHaveLength(1);
   const ended = stopped.end('SIGINT');
-  process.kill(makers()[0] ?? 0, 'SIGINT');
+  for (const pid of makers) killed(pid, 'SIGINT');
   expect(await ended).toBe(0);
   expect(stopped.lines).toEqual(['svc is starting as a cluster', 'stopping …', 'stopped']);
 });

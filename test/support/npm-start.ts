@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { compileCacheOf, ROOT } from './process.ts';
 
-/** A line that has not come after this time shows a fault. The slowest start on a busy machine takes 40 s. */
-const LINE_WITHIN_MS = 150_000;
+/** A line or an end that has not come after this time shows a fault. The slowest start on a busy machine takes 60 s. */
+const WITHIN_MS = 150_000;
 
 /**
  * The supervisor of `npm start` or `npm run start:cluster` as a
@@ -32,28 +32,10 @@ export class NpmStart {
 
   /**
    * Resolves with the first line that contains the text, past lines included. Rejects when the process ends
-   * without such a line, and after {@link LINE_WITHIN_MS}.
+   * without such a line, and after {@link WITHIN_MS}.
    */
-  async line(text: string): Promise<string> {
-    const without = (what: string) => new Error(`${what} without "${text}":\n${this.lines.join('\n')}`);
-    const ended = this.#closed.then(() => {
-      throw without('ended');
-    });
-    ended.catch(() => {}); // Its end may be wanted later.
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(without(`${LINE_WITHIN_MS / 1000} s`)), LINE_WITHIN_MS);
-    try {
-      for (;;) {
-        const found = this.lines.find((line) => line.includes(text));
-        if (found !== undefined) return found;
-        const next = new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-        await Promise.race([next, ended, late.promise]);
-      }
-    } finally {
-      clearTimeout(timer);
-    }
+  line(text: string): Promise<string> {
+    return this.#inTime(this.#find(text), `"${text}"`);
   }
 
   /** Process ids of the supervised parts whose command line contains the text. */
@@ -64,19 +46,48 @@ export class NpmStart {
   }
 
   /**
-   * Ends the supervisor with the signal. Resolves with its
-   * exit code when it has ended; null: a signal ended it.
+   * Ends the supervisor with the signal. Resolves with its exit code when it has ended and no part holds its output any
+   * more; null: a signal ended it. Rejects after {@link WITHIN_MS}.
    */
-  async end(signal: NodeJS.Signals): Promise<number | null> {
+  end(signal: NodeJS.Signals): Promise<number | null> {
     this.#child.kill(signal);
-    await this.#closed;
+    return this.ended();
+  }
+
+  /** Waits until the supervisor ends by itself, and resolves and rejects as {@link end} does. */
+  async ended(): Promise<number | null> {
+    await this.#inTime(this.#closed, 'an end');
     return this.#child.exitCode;
   }
 
-  /** Waits until the supervisor ends by itself. Resolves with its exit code. */
-  async ended(): Promise<number | null> {
-    await this.#closed;
-    return this.#child.exitCode;
+  async #find(text: string): Promise<string> {
+    const ended = this.#closed.then(() => {
+      throw this.#without(`ended without "${text}"`);
+    });
+    ended.catch(() => {}); // Its end may be wanted later.
+    for (;;) {
+      const found = this.lines.find((line) => line.includes(text));
+      if (found !== undefined) return found;
+      const next = new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      await Promise.race([next, ended]);
+    }
+  }
+
+  async #inTime<T>(awaited: Promise<T>, what: string): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    const reject = () => late.reject(this.#without(`${WITHIN_MS / 1000} s without ${what}`));
+    const timer = setTimeout(reject, WITHIN_MS);
+    try {
+      return await Promise.race([awaited, late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #without(what: string): Error {
+    return new Error(`${what}:\n${this.lines.join('\n')}`);
   }
 
   #add(line: string): void {
