@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { declaredMonitors, monitorsFor, untilAllAreCheckedMs } from './declared-monitors.ts';
+import { familyCpuMs } from './process-usage.ts';
 import { RecordedChecks, type Spread } from './recorded-checks.ts';
 import {
   cpuOf,
@@ -22,6 +23,8 @@ export type LoopFigures = {
   failed: number;
   /** CPU per recorded check, µs. */
   cpuUs: Parts<number>;
+  /** CPU of the database server per recorded check, µs; 0: there is no such server. */
+  databaseUs: number;
   startLateness: Spread;
   recording: Spread;
   /** Memory at the end, MiB. */
@@ -36,24 +39,34 @@ export type LoopRun = {
   readonly warmUpSeconds?: number;
   /** The checkout whose coordinator and agents run; undefined: this one. */
   readonly root?: string | undefined;
+  /** The main process of the database server; undefined: SQLite. */
+  readonly databasePid?: number | undefined;
 };
 
 /** Runs the whole loop, and measures it for some seconds when all monitors are checked on their grids. */
-export function runLoop({ rate, seconds, warmUpSeconds = 0, root }: LoopRun): Promise<LoopFigures> {
+export function runLoop(run: LoopRun): Promise<LoopFigures> {
+  const { rate, warmUpSeconds = 0, root } = run;
   const monitors = monitorsFor(rate);
   const declare = (port: number) => ({ svc_http_monitor: declaredMonitors(monitors, port) });
   return withService(declare, root === undefined ? {} : { root }, async (service) => {
     await delay(untilAllAreCheckedMs(monitors) + warmUpSeconds * 1_000);
-    return await measure(service, monitors, seconds);
+    return await measure(service, monitors, run);
   });
 }
 
-async function measure({ system }: RunningService, monitors: number, seconds: number): Promise<LoopFigures> {
+async function measure(
+  { system }: RunningService,
+  monitors: number,
+  { seconds, databasePid }: LoopRun,
+): Promise<LoopFigures> {
+  const databaseMs = () => (databasePid === undefined ? 0 : familyCpuMs(databasePid));
   const from = Date.now();
   const before = cpuOf(system);
+  const databaseBefore = databaseMs();
   await delay(seconds * 1_000);
   const until = Date.now();
   const after = cpuOf(system);
+  const databaseAfter = databaseMs();
   const memoryMiB = memoryOf(system);
   await delay(LAST_RESULTS_MS);
   const checks = await RecordedChecks.of(system, from, until);
@@ -63,6 +76,7 @@ async function measure({ system }: RunningService, monitors: number, seconds: nu
     notRun: checks.having('not_run'),
     failed: checks.having('failed'),
     cpuUs: eachPart((part) => ((after[part] - before[part]) / checks.count) * 1_000),
+    databaseUs: ((databaseAfter - databaseBefore) / checks.count) * 1_000,
     startLateness: checks.startLateness(),
     recording: checks.recording(),
     memoryMiB,

@@ -28,16 +28,23 @@ export class RecordedChecks {
     system: System,
     from: number,
     until: number,
-    only: { readonly where: string; readonly parameters: readonly number[] } = { where: '1', parameters: [] },
+    only: { readonly where: string; readonly parameters: readonly number[] } = {
+      where: '1 = 1',
+      parameters: [],
+    },
   ): Promise<RecordedChecks> {
-    const rows = await system.query<RecordedCheck>(
-      `SELECT slot, json_extract(detail, '$.started_at') AS started_at, latency, recorded_at, outcome
+    const rows = await system.query<Omit<RecordedCheck, 'started_at'> & { detail: string | null }>(
+      `SELECT slot, detail, latency, recorded_at, outcome
        FROM results WHERE slot >= ? AND slot < ? AND ${only.where}`,
       from,
       until,
       ...only.parameters,
     );
-    return new RecordedChecks(rows, (until - from) / 1_000);
+    const checks = rows.map(({ detail, ...row }) => ({
+      ...row,
+      started_at: detail === null ? null : ((JSON.parse(detail).started_at as number | undefined) ?? null),
+    }));
+    return new RecordedChecks(checks, (until - from) / 1_000);
   }
 
   private constructor(rows: readonly RecordedCheck[], seconds: number) {
