@@ -55,6 +55,30 @@ test('for 24 h after its last agent a region is electable, over restarts too', a
   expect((await loaded()).hadAgentWithin24h(FRA)).toBe(false);
 });
 
+test('a region that becomes live while another one is being saved is saved right afterwards', async () => {
+  const released = Promise.withResolvers<void>();
+  const saves = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let begun = 0;
+  const slowStore: Store = Object.create(store, {
+    transaction: {
+      value: async (work: Parameters<Store['transaction']>[0]) => {
+        await store.transaction(work);
+        saves[begun++]?.resolve();
+        await released.promise;
+      },
+    },
+  });
+  const presence = new RegionPresence({ store: slowStore, clock, log, regions: REGIONS });
+  await presence.load();
+  presence.regionCame(FRA);
+  await saves[0]?.promise;
+  presence.regionCame(PAR);
+  released.resolve();
+  // A process that is killed now saves nothing more.
+  await saves[1]?.promise;
+  expect((await loaded()).hadAgentWithin24h(PAR)).toBe(true);
+});
+
 test('an absence that the leaders of two shards see is stored once', async () => {
   const leaders = [await loaded(), await loaded()];
   for (const presence of leaders) presence.regionCame(FRA);

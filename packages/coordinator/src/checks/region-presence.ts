@@ -42,6 +42,8 @@ export class RegionPresence {
   /** Beginnings and ends of absences that are not written yet. */
   #unsaved: AbsenceEdge[] = [];
   #saving: Promise<void> | null = null;
+  /** Whether something has changed that no save has begun to write. */
+  #isSaveDue = false;
   #stopTimer: () => void = () => {};
   #onCame: (region: Region) => void = () => {};
 
@@ -147,15 +149,23 @@ export class RegionPresence {
   }
 
   #saveSoon(): void {
-    this.#saving ??= this.#save().finally(() => {
+    this.#isSaveDue = true;
+    this.#saving ??= this.#saveDue().finally(() => {
       this.#saving = null;
     });
   }
 
+  async #saveDue(): Promise<void> {
+    while (this.#isSaveDue) {
+      // Further changes in this turn of the event loop are saved together.
+      await Promise.resolve();
+      this.#isSaveDue = false;
+      await this.#save();
+    }
+  }
+
   /** Saves the presence. Never rejects: changes that cannot be saved are saved at the next attempt. */
   async #save(): Promise<void> {
-    // Further changes in this turn of the event loop are saved together.
-    await Promise.resolve();
     const absences = this.#unsaved;
     this.#unsaved = [];
     if (absences.length === 0 && this.#live.length === 0) return;
