@@ -647,6 +647,26 @@ test.each<[string, Partial<World>]>([
       isPair: true,
     },
   ],
+  [
+    'a report opens the first slot after a start, and its time decides the slot: its region does not judge alone',
+    {
+      seed: 375,
+      id: 629_327,
+      lengthMs: 240_000,
+      periodMs: 30_000,
+      regions: ['hosta-fra', 'hostb-par', 'hostc-us-east4', 'hosta-ams', 'hosta-lhr'],
+      agents: ['hosta-fra', 'hostb-par', 'hostc-us-east4', 'hosta-ams', 'hosta-lhr'],
+      timeoutMs: 10_000,
+      retry: 3,
+      laggards: ['hostc-us-east4'],
+      channels: ['webhook'],
+      isAhead: true,
+      mishaps: { ...CALM, blip: 0.3, forgotten: 0.2, late: 0.8, lagMs: 69_568 },
+      troubles: [{ from: 836, until: 225_096, regions: ['hostb-par'], sees: 'hung', flapMs: 0 }],
+      moves: [{ at: 755, do: 'restart', downMs: 27, isBeforeCommit: false, isUnanswered: true }],
+      judging: { quorum: 'all', confirmAfter: 1, recoverAfter: 1 },
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

@@ -228,7 +228,7 @@ export class Picture {
       const then = ago(now, endedMs);
       // If votes had aged before that instant, the status may have become `unknown` by then.
       if (this.votes.lastAgedAt(then) !== null) this.#grow(then);
-      const joining = this.#electorate.enter(open.given ?? open.heard);
+      const joining = this.#electorate.enter(this.#enteringWith(open, now));
       if (joining.length > 0) this.#grewAt = then.monotonic;
       this.votes.lookAgain();
       const isCast = this.#cast(open, then, now);
@@ -398,13 +398,26 @@ export class Picture {
    * the missing ones cannot change the outcome, or one period has passed".
    */
   #isDecided(open: OpenSlot, now: Now): boolean {
-    if (now.monotonic >= this.#endOf(open)) return true;
+    return now.monotonic >= this.#endOf(open) || this.#isAnswered(open, now);
+  }
+
+  /** Whether the slot is decided whatever the time is. */
+  #isAnswered(open: OpenSlot, now: Now): boolean {
     const given = open.given ?? new Set([...this.#electorate.possible(), ...open.answered]);
     const missing = [...given].filter((region) => !open.answered.has(region));
     if (missing.length === 0) return true;
     const { monitor, expected: status } = this;
     const votes = this.votes.byRegion;
     return isCertain(open, missing, { monitor, votes, electorate: this.#electorate.now(given), status }, now);
+  }
+
+  /**
+   * The regions that enter with a decided slot. "If no region has entered, none enters with a slot from before the
+   * start": not with a slot of unknown regions that only its time decides.
+   */
+  #enteringWith(open: OpenSlot, now: Now): Iterable<Region> {
+    if (open.given !== null) return open.given;
+    return this.#electorate.isEntered || this.#isAnswered(open, now) ? open.heard : [];
   }
 
   /** Returns whether a verdict was made. */

@@ -101,6 +101,24 @@ test.each([
   },
 );
 
+test.each([
+  { quorum: 'majority', status: 'unknown' },
+  { quorum: 'any', status: 'error' },
+] as const)(
+  'a first slot that a report opens after a start lets no region judge alone by its time: $quorum',
+  async ({ quorum, status }) => {
+    const monitor = liveMonitor(2, { quorum });
+    await it.declare(monitor);
+    const slot = it.clock.wall();
+    it.recorder.opened(monitor, slot, THREE);
+    await restart();
+    it.recorder.endResumption();
+    await it.pass(PERIOD);
+    await it.report(2, slot, A, 'failed');
+    expect(it.states.get(2)).toMatchObject({ decidedSlot: slot, status });
+  },
+);
+
 test('results that were recorded long ago are not new when they come again', async () => {
   await period('passed');
   const slot = it.clock.wall();

@@ -160,8 +160,8 @@ export function slotDecision(open: OpenSlot, standing: DecisionInput): SlotDecis
   const expected = open.isGivenKnown ? open.given : union(open.given, electorate);
   const missing = difference(expected, open.answered);
   if (missing === NO_REGIONS) return 'all-answered';
-  if (monotonic >= open.deadline) return 'period-over';
-  return isCertain(open, standing, intersection(missing, electorate)) ? 'outcome-certain' : null;
+  if (isCertain(open, standing, intersection(missing, electorate))) return 'outcome-certain';
+  return monotonic >= open.deadline ? 'period-over' : null;
 }
 
 /**

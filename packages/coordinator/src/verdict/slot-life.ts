@@ -58,19 +58,24 @@ export function giveSlot(
  * Ends the recovery after a restart. A slot whose regions dispatch has not named waits for no further
  * region: it is decided with the reports so far. If no region has reported an outcome, the slot is
  * removed, because dispatch may give it again.
+ */
+export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
+  state.open = state.open.filter(({ isGivenKnown, reports }) => isGivenKnown || reports.length > 0);
+  for (const open of state.open) waitForNoFurther(state, open);
+  decideSlots(frame, state, monitor);
+}
+
+/**
+ * Handles a slot that waits for no further region, although dispatch has not named its regions.
  *
  * If no region has entered the electorate yet, none enters with such a slot: the regions that have reported are
  * perhaps not all that were given it, and must not judge the monitor without the others. They enter with the slot
  * that dispatch gives at the start (`Recorder.floorSlot`).
  */
-export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
-  state.open = state.open.filter(({ isGivenKnown, reports }) => isGivenKnown || reports.length > 0);
-  for (const open of state.open) {
-    if (open.isGivenKnown) continue;
-    open.isGivenKnown = true;
-    if (state.entered === NO_REGIONS) open.given = NO_REGIONS;
-  }
-  decideSlots(frame, state, monitor);
+function waitForNoFurther(state: MonitorState, open: OpenSlot): void {
+  if (open.isGivenKnown) return;
+  open.isGivenKnown = true;
+  if (state.entered === NO_REGIONS) open.given = NO_REGIONS;
 }
 
 /**
@@ -162,10 +167,12 @@ export function decideSlots(frame: Frame, state: MonitorState, monitor: LiveMoni
   let isJudged = false;
   for (let index = 0; index < state.open.length; ) {
     const open = state.open[index] as OpenSlot;
-    if (decisionOf(frame, state, monitor, open) === null) {
+    const decision = decisionOf(frame, state, monitor, open);
+    if (decision === null) {
       index += 1;
       continue;
     }
+    if (decision === 'period-over') waitForNoFurther(state, open);
     state.open.splice(index, 1);
     isJudged = decideSlot(frame, state, monitor, open) || isJudged;
     index = 0;
