@@ -247,7 +247,7 @@ export class Picture {
    */
   #judgeAnew(now: Now, slot: number | null): void {
     if (this.#isSure(now)) {
-      this.#electorate.enter(this.#open.given());
+      this.#electorate.enter(this.#withVoters(this.#open.given()));
       this.#grewAt = now.monotonic;
     }
     if (!this.#decideOpen(now)) this.#judge(now, slot);
@@ -259,7 +259,7 @@ export class Picture {
    * the report that makes it certain", and such regions may be in the majority.
    */
   #isSure(now: Now): boolean {
-    const electorate = this.#electorate.now(this.#open.given());
+    const electorate = this.#electorate.now(this.#withVoters(this.#open.given()));
     if (this.expected === 'error' || electorate.size === this.#electorate.now().size) return false;
     return isSureError({ ...this.#question(now), electorate });
   }
@@ -408,7 +408,8 @@ export class Picture {
     if (missing.length === 0) return true;
     const { monitor, expected: status } = this;
     const votes = this.votes.byRegion;
-    return isCertain(open, missing, { monitor, votes, electorate: this.#electorate.now(given), status }, now);
+    const electorate = this.#electorate.now(this.#withVoters(given));
+    return isCertain(open, missing, { monitor, votes, electorate, status }, now);
   }
 
   /**
@@ -416,8 +417,14 @@ export class Picture {
    * start": not with a slot of unknown regions that only its time decides.
    */
   #enteringWith(open: OpenSlot, now: Now): Iterable<Region> {
-    if (open.given !== null) return open.given;
-    return this.#electorate.isEntered || this.#isAnswered(open, now) ? open.heard : [];
+    if (open.given !== null) return this.#withVoters(open.given);
+    return this.#electorate.isEntered || this.#isAnswered(open, now) ? this.#withVoters(open.heard) : [];
+  }
+
+  /** "The regions that have voted enter with the first regions": they were given a slot from before the start. */
+  #withVoters(regions: ReadonlySet<Region>): ReadonlySet<Region> {
+    if (this.#electorate.isEntered || regions.size === 0) return regions;
+    return new Set([...regions, ...this.votes.byRegion.keys()]);
   }
 
   /** Returns whether a verdict was made. */

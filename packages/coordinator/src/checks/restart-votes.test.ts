@@ -119,6 +119,23 @@ test.each([
   },
 );
 
+test('a region that reported a first slot before a start counts from the next slot on, also if it is not given that one', async () => {
+  const monitor = liveMonitor(2);
+  await it.declare(monitor);
+  const slot = it.clock.wall();
+  it.recorder.opened(monitor, slot, THREE);
+  await it.report(2, slot, A, 'passed');
+  await restart();
+  await it.pass(1_000);
+  it.recorder.endResumption();
+  const next = it.clock.wall();
+  it.recorder.opened(monitor, next, [B, C]);
+  await it.report(2, slot, C, 'failed');
+  for (const region of [B, C]) it.recorder.skipped(monitor, next, region);
+  await it.recorder.flushed();
+  expect(it.states.get(2)).toMatchObject({ decidedSlot: next, status: 'active' });
+});
+
 test('results that were recorded long ago are not new when they come again', async () => {
   await period('passed');
   const slot = it.clock.wall();

@@ -194,7 +194,7 @@ function decisionOf(
 ): SlotDecision | null {
   // Until dispatch has named the regions of the slot, any region may have been given the slot, perhaps as its
   // first slot of the monitor.
-  const joining = open.isGivenKnown ? open.given : ALL_REGIONS;
+  const joining = open.isGivenKnown ? withVoters(state, open.given) : ALL_REGIONS;
   return slotDecision(open, {
     votes: state.votes,
     electorate: electorateFor(frame, state, monitor, joining),
@@ -228,12 +228,13 @@ function judgeSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, open
     state.decidedSlot = open.slot;
     state.decidedAnswered = open.answered;
   }
-  const isCast = castNews(frame, state, monitor, open.reports, open.given);
+  const given = withVoters(state, open.given);
+  const isCast = castNews(frame, state, monitor, open.reports, given);
   // If expired votes left too few votes for the electorate before this slot,
   // `unknown` is dated at their expiry.
   if (!isCast) ageVotes(frame, state, monitor);
-  const joining = difference(open.given, state.entered);
-  enterRegions(frame, state, open.given);
+  const joining = difference(given, state.entered);
+  enterRegions(frame, state, given);
   if (!isCast) {
     ageVotes(frame, state, monitor, frame.instants.slotNow);
     // A region that enters the electorate with this slot may have a vote already, from a late report about an
@@ -278,7 +279,7 @@ function castNews(
  */
 function canEnter(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMonitor): boolean {
   if (state.votes.length === 0 || state.status === 'error') return false;
-  const given = givenNow(state);
+  const given = withVoters(state, givenNow(state));
   if (difference(given, state.entered) === NO_REGIONS) return false;
   const electorate = electorateFor(frame, state, monitor, given);
   const size = sizeOf(electorate);
@@ -299,6 +300,18 @@ function givenNow({ open }: Readonly<MonitorState>): RegionSet {
     given = union(given, each.given);
   }
   return given;
+}
+
+/**
+ * Adds the regions that have a vote to the first regions that enter. They were given a slot from before a start,
+ * with which no region entered (`waitForNoFurther`).
+ */
+function withVoters({ entered, votes }: Readonly<MonitorState>, given: RegionSet): RegionSet {
+  if (entered !== NO_REGIONS || given === NO_REGIONS) return given;
+  let regions = given;
+  for (let index = 0; index < votes.length; index += 1)
+    regions = union(regions, bitOf((votes[index] as Vote).region));
+  return regions;
 }
 
 /**
@@ -336,7 +349,7 @@ export function judgeAnew(
   monitor: LiveMonitor,
   slot: number | null,
 ): void {
-  if (canEnter(frame, state, monitor)) enterRegions(frame, state, givenNow(state));
+  if (canEnter(frame, state, monitor)) enterRegions(frame, state, withVoters(state, givenNow(state)));
   if (decideSlots(frame, state, monitor)) return;
   judgeVotes(frame, state, monitor, slot);
   decideSlots(frame, state, monitor);
