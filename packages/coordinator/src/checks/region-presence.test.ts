@@ -79,6 +79,30 @@ test('a region that becomes live while another one is being saved is saved right
   expect((await loaded()).hadAgentWithin24h(PAR)).toBe(true);
 });
 
+test('a region that becomes live as a save ends is saved right afterwards, in whichever microtask', async () => {
+  for (let turns = 0; turns < 20; turns += 1) {
+    const released = Promise.withResolvers<void>();
+    let begun = 0;
+    const heldStore: Store = Object.create(store, {
+      transaction: {
+        value: () => {
+          begun += 1;
+          return released.promise;
+        },
+      },
+    });
+    const presence = new RegionPresence({ store: heldStore, clock, log, regions: REGIONS });
+    await presence.load();
+    presence.regionCame(FRA);
+    await new Promise((resolve) => setImmediate(resolve));
+    released.resolve();
+    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+    presence.regionCame(PAR);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([turns, begun]).toEqual([turns, 2]);
+  }
+});
+
 test('an absence that the leaders of two shards see is stored once', async () => {
   const leaders = [await loaded(), await loaded()];
   for (const presence of leaders) presence.regionCame(FRA);

@@ -150,9 +150,7 @@ export class RegionPresence {
 
   #saveSoon(): void {
     this.#isSaveDue = true;
-    this.#saving ??= this.#saveDue().finally(() => {
-      this.#saving = null;
-    });
+    this.#saving ??= this.#saveDue();
   }
 
   async #saveDue(): Promise<void> {
@@ -162,6 +160,8 @@ export class RegionPresence {
       this.#isSaveDue = false;
       await this.#save();
     }
+    // No `await` lies between the last look at `#isSaveDue` and this line, so no change is lost in between.
+    this.#saving = null;
   }
 
   /** Saves the presence. Never rejects: changes that cannot be saved are saved at the next attempt. */
