@@ -39,10 +39,10 @@ export class Batches implements BatchLife {
   /** The inputs that are not evaluated yet. */
   #told: Told[] = [];
   /**
-   * Number of inputs in the batch that is being evaluated, counted from
-   * the first input in the list; null: no batch is being evaluated.
+   * When the evaluation of the present batch began, and the number of inputs in the batch, counted
+   * from the first input in the list; null: no batch is being evaluated.
    */
-  #evaluating: number | null = null;
+  #evaluating: { readonly now: Now; readonly count: number } | null = null;
   /** The batch that is being written, and what listeners would be told of it once it is durable. */
   #written: {
     readonly commit: Commit;
@@ -81,7 +81,7 @@ export class Batches implements BatchLife {
 
   /** The inputs in the batch that is being evaluated. */
   get evaluating(): readonly Told[] {
-    return this.#told.slice(0, this.#evaluating ?? 0);
+    return this.#told.slice(0, this.#evaluating?.count ?? 0);
   }
 
   /** Whether the queue waits before it tries again to write the last batch. */
@@ -91,7 +91,7 @@ export class Batches implements BatchLife {
 
   /** Notes that an evaluation of all inputs so far begins. */
   evaluates(): void {
-    this.#evaluating ??= this.#told.length;
+    this.#evaluating ??= { now: this.#parts.now(), count: this.#told.length };
   }
 
   /** Forgets the evaluation, because it was not an evaluation of a batch. */
@@ -100,12 +100,12 @@ export class Batches implements BatchLife {
   }
 
   evaluated(): void {
-    const now = this.#parts.now();
+    const now = this.#evaluating?.now ?? this.#parts.now();
     // Until now, the batch waited for the database.
     if (this.#hasFailed) this.freeSince = now.monotonic;
     this.#hasFailed = false;
     const commit: Commit = {
-      told: this.#told.splice(0, this.#evaluating ?? 0),
+      told: this.#told.splice(0, this.#evaluating?.count ?? 0),
       now,
       moment: this.#parts.momentOf(now),
       freeSince: this.freeSince,

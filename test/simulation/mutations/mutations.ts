@@ -47,6 +47,27 @@ const LATE_PASS: Partial<World> = {
   moves: [{ at: 130_000, do: 'stop-agent', region: A, forMs: 8_000 }],
 };
 
+/** Two starts follow each other during the first slots of a monitor. One of its regions sees a failure. */
+const STARTS_IN_FIRST_SLOTS: Partial<World> = {
+  seed: 60_163,
+  id: 35_030,
+  lengthMs: 10 * PERIOD,
+  periodMs: PERIOD,
+  regions: ['hostb-par', 'hosta-ams', 'hosta-lhr'],
+  agents: ['hostb-par', 'hosta-ams', 'hosta-lhr'],
+  timeoutMs: 1_000,
+  retry: 3,
+  isAhead: false,
+  mishaps: { ...CALM, notRun: 0.3, forgotten: 0.2, late: 0.3, lagMs: 85_750 },
+  troubles: [{ from: 0, until: 20 * PERIOD, regions: ['hosta-ams'], sees: 'refused', flapMs: 0 }],
+  moves: [
+    { at: 1_351, do: 'restart', downMs: 1_236, isBeforeCommit: false, isUnanswered: false },
+    { at: 1_361, do: 'restart', downMs: 23_161, isBeforeCommit: false, isUnanswered: false },
+    { at: 4_547, do: 'restart', downMs: 168, isBeforeCommit: true, isUnanswered: false },
+  ],
+  isDeclaredMeanwhile: true,
+};
+
 /**
  * A target is down from its fourth slot until the end.
  * Errors of the monitor need `confirmAfter` slots in a row.
@@ -615,6 +636,13 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'frame.isResumed ? frame.instants.monotonic : Number.NEGATIVE_INFINITY',
     to: 'frame.instants.monotonic',
     story: HALF_READ,
+  },
+  {
+    name: 'a slot from before a start is decided without the regions that may have been given it first',
+    file: 'verdict/slot-life.ts',
+    from: 'return !isSureError(frame, state, monitor, open);',
+    to: 'return false;',
+    story: STARTS_IN_FIRST_SLOTS,
   },
   {
     name: 'a second `not_run` is no answer',

@@ -90,6 +90,7 @@ export class ConfirmedOutages {
   }
 
   #isMajority(slot: number, picture: Picture, now: Now): boolean {
+    if (picture.isOverdue(slot)) return false;
     const electorate = picture.widestElectorate();
     let failed = 0;
     for (const region of this.#failed.get(slot) ?? []) {

@@ -19,11 +19,6 @@ export class Electorate {
     this.#presence = presence;
   }
 
-  /** Whether a region has entered. */
-  get isEntered(): boolean {
-    return this.#entered.size > 0;
-  }
-
   declare(regions: readonly Region[] | null): void {
     this.#declared = regions;
   }
@@ -68,6 +63,11 @@ export class Electorate {
   /** The regions that may be given a slot. */
   possible(): Set<Region> {
     return this.#among(WORLD_REGIONS);
+  }
+
+  /** Whether a region that may be given a slot has not entered. */
+  get hasNewRegion(): boolean {
+    return this.possible().size > this.now().size;
   }
 
   #among(regions: readonly Region[]): Set<Region> {

@@ -8,7 +8,7 @@ import { statusOf, type Vote } from './rule.ts';
 export type OpenSlot = {
   readonly slot: number;
   /** When one period has passed since the slot, monotonic ms. */
-  readonly endsAt: number;
+  endsAt: number;
   /**
    * Regions that were given the slot; null: unknown. Then every
    * region may have been given the slot, perhaps as its first slot.
@@ -64,13 +64,9 @@ export class OpenSlots implements Iterable<OpenSlot> {
   of(slot: number, periodMs: number, now: Now): OpenSlot {
     const known = this.#open.find((open) => open.slot === slot);
     if (known !== undefined) return known;
-    // "Or one period has passed": since the slot, because a job may be sent ahead of its slot. If a
-    // report opens the slot after that time, although nobody waited for it, the slot ends at once.
-    const leftMs = Math.max(0, slot + periodMs - now.slot);
-    const endsAt = now.monotonic + Math.min(2 * periodMs, leftMs);
     const open: OpenSlot = {
       slot,
-      endsAt,
+      endsAt: endOf(slot, periodMs, now),
       given: null,
       answered: new Set(),
       heard: new Set(),
@@ -79,6 +75,20 @@ export class OpenSlots implements Iterable<OpenSlot> {
     this.#open.push(open);
     this.#open.sort((a, b) => a.slot - b.slot);
     return open;
+  }
+
+  /**
+   * Handles a restart. The reports stay, and slots without reports are not known any more. Dispatch
+   * reports again which regions were given the slots, and which abstain.
+   */
+  restarted(periodMs: number, now: Now): void {
+    for (const open of this.#open) {
+      open.given = null;
+      open.answered = new Set(open.reports.map(({ region }) => region));
+      open.heard = new Set(open.answered);
+      open.endsAt = endOf(open.slot, periodMs, now);
+    }
+    this.forget(({ reports }) => reports.length === 0);
   }
 
   /** Removes and returns the oldest slot that `isDecided` accepts; undefined: there is no such slot. */
@@ -137,13 +147,11 @@ export function hear({ given, answered, heard }: OpenSlot, region: Region): void
 }
 
 /**
- * Handles a restart. The reports stay. Dispatch reports again
- * which regions were given the slot, and which abstain.
+ * "Or one period has passed": since the slot, because a job may be sent ahead of its slot. If a
+ * report opens the slot after that time, although nobody waited for it, the slot ends at once.
  */
-export function forgetAnswers(open: OpenSlot): void {
-  open.given = null;
-  open.answered = new Set(open.reports.map(({ region }) => region));
-  open.heard = new Set(open.answered);
+function endOf(slot: number, periodMs: number, now: Now): number {
+  return now.monotonic + Math.min(2 * periodMs, Math.max(0, slot + periodMs - now.slot));
 }
 
 /**
@@ -180,10 +188,15 @@ export type Standing = {
  */
 export function isCertain(
   open: OpenSlot,
-  missing: readonly Region[],
+  without: readonly Region[],
   { monitor, votes: before, electorate, status: standing }: Standing,
   now: Now,
 ): boolean {
+  // The report of a region that was up in a later slot changes nothing.
+  const missing = without.filter((region) => {
+    const vote = before.get(region);
+    return vote === undefined || vote.slot < open.slot || vote.outcome === 'failed';
+  });
   const quorum = monitor?.quorum ?? 'majority';
   const cast = new Map(before);
   // Reports become votes only when the slot is decided, so they have not aged.

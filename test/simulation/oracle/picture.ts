@@ -7,10 +7,11 @@ import { Doubts } from './doubts.ts';
 import { Electorate, type RegionsWithAgents } from './electorate.ts';
 import { isTooOld } from './following-votes.ts';
 import { ForgottenSlots } from './forgotten-slots.ts';
-import { forgetAnswers, hear, isCertain, keepRegions, type OpenSlot, OpenSlots } from './open-slot.ts';
+import { hear, isCertain, keepRegions, type OpenSlot, OpenSlots } from './open-slot.ts';
 import {
   freshMs,
   isFresh,
+  isQuorum,
   isSureError,
   isTooFew,
   type Question,
@@ -53,6 +54,8 @@ export class Picture {
   readonly votes = new Votes(this.doubts);
   readonly #open = new OpenSlots();
   readonly #forgotten = new ForgottenSlots();
+  /** See {@link isOverdue}. */
+  readonly #overdue = new Set<number>();
   readonly #electorate: Electorate;
   /** Slots and regions with a recorded outcome other than `not_run`. The first such outcome stays. */
   readonly #recorded = new Map<number, Set<Region>>();
@@ -128,11 +131,10 @@ export class Picture {
   /**
    * Handles the end of a start: slots from before the start wait for no region any
    * more. "A slot of which no region has reported an outcome by the restart is not
-   * known afterwards." Dispatch may give such a slot again, also to other regions. If no slot
-   * was decided before the restart, the monitor gets a first slot, and no region enters before.
+   * known afterwards." Dispatch may give such a slot again, also to other regions.
    */
   allResumed(now: Now): void {
-    for (const open of this.#open) open.given = new Set(this.#electorate.isEntered ? open.heard : []);
+    if (!this.#electorate.hasNewRegion) for (const open of this.#open) open.given = new Set(open.heard);
     this.#open.forget(({ reports }) => reports.length === 0);
     this.#upSince = now.monotonic;
     this.decide(now);
@@ -168,8 +170,7 @@ export class Picture {
     // "If that lies more than 60 s ahead it is set aside",
     // together with all slots that are then in the future.
     this.#setAside(isBehind ? now.slot : now.slot + SET_ASIDE_MS, now);
-    for (const open of this.#open) forgetAnswers(open);
-    this.#open.forget(({ reports }) => reports.length === 0);
+    this.#open.restarted(this.monitor?.periodMs ?? 0, now);
     this.#forgotten.restarted(this.#open.decidedSlot);
     const backMs = Math.max(0, this.#seen.slot - now.slot);
     if (this.monitor !== null) this.votes.restarted(now, { backMs, wasClockSet }, this.monitor.periodMs);
@@ -217,9 +218,23 @@ export class Picture {
     this.#seen = now;
   }
 
+  /** "At the end of its period, such a slot is not decided." */
+  #forgetOverdue(now: Now): void {
+    const isOverdue = (open: OpenSlot) =>
+      now.monotonic >= this.#endOf(open) && this.#missing(open).length > 0 && this.#mayLackRegion(open);
+    for (const open of this.#open) if (isOverdue(open)) this.#overdue.add(open.slot);
+    this.#open.forget(isOverdue);
+  }
+
+  /** Whether the slot was not decided, because a region that may have been given it before a start had not entered. */
+  isOverdue(slot: number): boolean {
+    return this.#overdue.has(slot);
+  }
+
   /** Returns whether a verdict was made. */
   #decideOpen(now: Now): boolean {
     let isJudged = false;
+    this.#forgetOverdue(now);
     const next = () => this.#open.takeDecided((each) => this.#isDecided(each, now));
     for (let open = next(); open !== undefined; open = next()) {
       // A slot that is decided by its deadline is decided at the deadline, even if this
@@ -228,7 +243,7 @@ export class Picture {
       const then = ago(now, endedMs);
       // If votes had aged before that instant, the status may have become `unknown` by then.
       if (this.votes.lastAgedAt(then) !== null) this.#grow(then);
-      const joining = this.#electorate.enter(this.#enteringWith(open, now));
+      const joining = this.#electorate.enter(this.#givenUntil(open));
       if (joining.length > 0) this.#grewAt = then.monotonic;
       this.votes.lookAgain();
       const isCast = this.#cast(open, then, now);
@@ -247,7 +262,7 @@ export class Picture {
    */
   #judgeAnew(now: Now, slot: number | null): void {
     if (this.#isSure(now)) {
-      this.#electorate.enter(this.#withVoters(this.#open.given()));
+      this.#electorate.enter(this.#open.given());
       this.#grewAt = now.monotonic;
     }
     if (!this.#decideOpen(now)) this.#judge(now, slot);
@@ -259,7 +274,7 @@ export class Picture {
    * the report that makes it certain", and such regions may be in the majority.
    */
   #isSure(now: Now): boolean {
-    const electorate = this.#electorate.now(this.#withVoters(this.#open.given()));
+    const electorate = this.#electorate.now(this.#open.given());
     if (this.expected === 'error' || electorate.size === this.#electorate.now().size) return false;
     return isSureError({ ...this.#question(now), electorate });
   }
@@ -398,33 +413,43 @@ export class Picture {
    * the missing ones cannot change the outcome, or one period has passed".
    */
   #isDecided(open: OpenSlot, now: Now): boolean {
-    return now.monotonic >= this.#endOf(open) || this.#isAnswered(open, now);
-  }
-
-  /** Whether the slot is decided whatever the time is. */
-  #isAnswered(open: OpenSlot, now: Now): boolean {
-    const given = open.given ?? new Set([...this.#electorate.possible(), ...open.answered]);
-    const missing = [...given].filter((region) => !open.answered.has(region));
+    const missing = this.#missing(open);
     if (missing.length === 0) return true;
+    if (this.#mayLackRegion(open)) return false;
+    if (now.monotonic >= this.#endOf(open)) return true;
     const { monitor, expected: status } = this;
     const votes = this.votes.byRegion;
-    const electorate = this.#electorate.now(this.#withVoters(given));
+    const given = this.#mayBeGiven(open);
+    const electorate = this.#electorate.now([...given, ...this.#givenUntil(open)]);
     return isCertain(open, missing, { monitor, votes, electorate, status }, now);
   }
 
   /**
-   * The regions that enter with a decided slot. "If no region has entered, none enters with a slot from before the
-   * start": not with a slot of unknown regions that only its time decides.
+   * "While a region has not entered, a slot from before a start is decided only when all regions that may have been
+   * given it have answered, or enough have failed." That ends when a later slot is decided.
    */
-  #enteringWith(open: OpenSlot, now: Now): Iterable<Region> {
-    if (open.given !== null) return this.#withVoters(open.given);
-    return this.#electorate.isEntered || this.#isAnswered(open, now) ? this.#withVoters(open.heard) : [];
+  #mayLackRegion(open: OpenSlot): boolean {
+    if (open.given !== null || open.slot < this.#open.decidedSlot || !this.#electorate.hasNewRegion)
+      return false;
+    const electorate = this.#electorate.now(this.#mayBeGiven(open));
+    const failed = open.reports.filter(
+      ({ region, outcome }) => outcome === 'failed' && electorate.has(region),
+    );
+    return !isQuorum(failed.length, electorate.size, { quorum: this.rule.quorum, electorate });
   }
 
-  /** "The regions that have voted enter with the first regions": they were given a slot from before the start. */
-  #withVoters(regions: ReadonlySet<Region>): ReadonlySet<Region> {
-    if (this.#electorate.isEntered || regions.size === 0) return regions;
-    return new Set([...regions, ...this.votes.byRegion.keys()]);
+  #mayBeGiven({ given, answered }: OpenSlot): ReadonlySet<Region> {
+    return given ?? new Set([...this.#electorate.possible(), ...answered]);
+  }
+
+  #missing(open: OpenSlot): Region[] {
+    return [...this.#mayBeGiven(open)].filter((region) => !open.answered.has(region));
+  }
+
+  /** "Each from the first slot it was given": the regions that were given the slot or an earlier undecided one. */
+  #givenUntil({ slot, given, heard }: OpenSlot): Region[] {
+    const earlier = [...this.#open].filter((each) => each.slot < slot);
+    return [...(given ?? heard), ...earlier.flatMap((each) => [...(each.given ?? each.heard)])];
   }
 
   /** Returns whether a verdict was made. */

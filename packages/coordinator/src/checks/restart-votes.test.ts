@@ -75,65 +75,135 @@ test('a slot that a report opens as a start ends waits for no region', async () 
   expect(it.states.get(1)).toMatchObject({ decidedSlot: slot, open: [] });
 });
 
-test.each([
-  { quorum: 'any', first: 'passed', status: 'error' },
-  { quorum: 'majority', first: 'failed', status: 'active' },
-] as const)(
-  'with a start during the first slot, the region that has reported does not judge alone: $quorum',
-  async (story) => {
-    const monitor = liveMonitor(2, { quorum: story.quorum });
-    await it.declare(monitor);
-    const slot = it.clock.wall();
-    it.recorder.opened(monitor, slot, THREE);
-    await it.report(2, slot, A, story.first);
-    await restart();
-    await it.pass(1_000);
-    // So dispatch gives the monitor a first slot at once.
-    expect(it.recorder.floorSlot(2)).toBe(Number.POSITIVE_INFINITY);
-    it.recorder.endResumption();
-    await it.recorder.flushed();
-    expect(it.status(2)).toBe('unknown');
-    const next = it.clock.wall();
-    it.recorder.opened(monitor, next, THREE);
-    await it.report(2, slot, B, story.quorum === 'any' ? 'failed' : 'passed');
-    for (const region of [A, C]) await it.report(2, next, region, 'passed');
-    expect(it.status(2)).toBe(story.status);
-  },
-);
-
-test.each([
-  { quorum: 'majority', status: 'unknown' },
-  { quorum: 'any', status: 'error' },
-] as const)(
-  'a first slot that a report opens after a start lets no region judge alone by its time: $quorum',
-  async ({ quorum, status }) => {
-    const monitor = liveMonitor(2, { quorum });
-    await it.declare(monitor);
-    const slot = it.clock.wall();
-    it.recorder.opened(monitor, slot, THREE);
-    await restart();
-    it.recorder.endResumption();
-    await it.pass(PERIOD);
-    await it.report(2, slot, A, 'failed');
-    expect(it.states.get(2)).toMatchObject({ decidedSlot: slot, status });
-  },
-);
-
-test('a region that reported a first slot before a start counts from the next slot on, also if it is not given that one', async () => {
+test('a start during a first slot lets no region judge alone, and gives a first slot at once', async () => {
   const monitor = liveMonitor(2);
   await it.declare(monitor);
   const slot = it.clock.wall();
   it.recorder.opened(monitor, slot, THREE);
-  await it.report(2, slot, A, 'passed');
+  await it.report(2, slot, A, 'failed');
   await restart();
-  await it.pass(1_000);
+  expect(it.recorder.floorSlot(2)).toBe(Number.POSITIVE_INFINITY);
   it.recorder.endResumption();
-  const next = it.clock.wall();
-  it.recorder.opened(monitor, next, [B, C]);
-  await it.report(2, slot, C, 'failed');
-  for (const region of [B, C]) it.recorder.skipped(monitor, next, region);
+  await it.pass(PERIOD);
+  expect(it.states.get(2)).toMatchObject({ status: 'unknown', open: [], votes: [] });
+});
+
+test.each([
+  { quorum: 'any', reports: ['passed', 'failed'] },
+  { quorum: 'majority', reports: ['failed', 'failed'] },
+] as const)(
+  'a start during a first slot announces what no missing region can prevent: $quorum',
+  async ({ quorum, reports: [ofA, ofB] }) => {
+    const monitor = liveMonitor(2, { quorum });
+    await it.declare(monitor);
+    const slot = it.clock.wall();
+    it.recorder.opened(monitor, slot, THREE);
+    await it.report(2, slot, A, ofA);
+    await restart();
+    it.recorder.endResumption();
+    await it.report(2, slot, B, ofB);
+    expect(it.status(2)).toBe('error');
+  },
+);
+
+test('a start during the first slot of further regions does not let the first one judge alone', async () => {
+  await it.declare(liveMonitor(2, { regions: [A] }));
+  await it.slot(2, { [A]: 'passed' });
+  await it.pass(PERIOD);
+  const monitor = liveMonitor(2, { regions: THREE });
+  await it.declare(monitor);
+  const slot = it.clock.wall();
+  it.recorder.opened(monitor, slot, THREE);
+  await it.report(2, slot, A, 'failed');
+  await restart();
+  expect(it.recorder.floorSlot(2)).toBe(Number.POSITIVE_INFINITY);
+  it.recorder.endResumption();
   await it.recorder.flushed();
+  expect(it.status(2)).toBe('active');
+});
+
+test('two starts during first slots let no region judge alone', async () => {
+  const monitor = liveMonitor(2);
+  await it.declare(monitor);
+  const slot = it.clock.wall();
+  it.recorder.opened(monitor, slot, THREE);
+  await it.report(2, slot, A, 'failed');
+  await restart();
+  it.recorder.endResumption();
+  await it.pass(1_000);
+  const next = it.clock.wall();
+  it.recorder.opened(monitor, next, THREE);
+  for (const region of [B, C]) await it.report(2, next, region, 'not_run');
+  await restart();
+  it.recorder.endResumption();
+  for (const region of [B, C]) await it.report(2, next, region, 'not_run');
+  await it.pass(PERIOD);
+  expect(it.status(2)).toBe('unknown');
+});
+
+test('a failure that no missing region can prevent is announced also after the period of a slot from before a start', async () => {
+  const monitor = liveMonitor(2, { quorum: 'any' });
+  await it.declare(monitor);
+  const slot = it.clock.wall();
+  it.recorder.opened(monitor, slot, THREE);
+  await restart();
+  it.recorder.endResumption();
+  await it.pass(PERIOD);
+  await it.report(2, slot, A, 'failed');
+  expect(it.status(2)).toBe('error');
+});
+
+test('a region that has passed since need not report a slot from before a start', async () => {
+  const monitor = liveMonitor(2, { quorum: 'any' });
+  await it.declare(monitor);
+  const slot = it.clock.wall();
+  it.recorder.opened(monitor, slot, THREE);
+  for (const region of [A, B]) await it.report(2, slot, region, 'passed');
+  await restart();
+  it.recorder.endResumption();
+  await it.pass(1_000);
+  const next = it.clock.wall();
+  it.recorder.opened(monitor, next, THREE);
+  for (const region of [A, B]) await it.report(2, next, region, 'not_run');
+  await it.report(2, next, C, 'passed');
+  expect(it.states.get(2)).toMatchObject({ status: 'active', open: [] });
+});
+
+test('once a later slot is decided, a slot from before a start is decided by its time', async () => {
+  const monitor = liveMonitor(2);
+  await it.declare(monitor);
+  const slot = it.clock.wall();
+  it.recorder.opened(monitor, slot, THREE);
+  await restart();
+  for (const region of [A, B]) await it.report(2, slot, region, 'passed');
+  it.recorder.endResumption();
+  await it.pass(1_000);
+  // The agent of C is gone.
+  const next = it.clock.wall();
+  it.recorder.opened(monitor, next, [A, B]);
+  for (const region of [A, B]) await it.report(2, next, region, 'not_run');
+  await it.pass(PERIOD);
   expect(it.states.get(2)).toMatchObject({ decidedSlot: next, status: 'active' });
+});
+
+test('a region that enters with one slot and reported an earlier one does not make the votes too few in between', async () => {
+  await it.declare(liveMonitor(2, { regions: [A] }));
+  await it.slot(2, { [A]: 'passed' });
+  await it.pass(PERIOD);
+  const monitor = liveMonitor(2, { regions: THREE });
+  await it.declare(monitor);
+  const slot = it.clock.wall();
+  it.recorder.opened(monitor, slot, THREE);
+  await restart();
+  for (const region of [A, B]) await it.report(2, slot, region, 'passed');
+  it.recorder.endResumption();
+  await it.pass(1_000);
+  const next = it.clock.wall();
+  it.recorder.opened(monitor, next, THREE);
+  for (const region of [B, C]) await it.report(2, next, region, 'not_run');
+  expect(it.status(2)).toBe('active');
+  const transitions = await it.rows('SELECT from_status, to_status FROM transitions WHERE monitor_id = 2');
+  expect(transitions).toHaveLength(1);
 });
 
 test('results that were recorded long ago are not new when they come again', async () => {

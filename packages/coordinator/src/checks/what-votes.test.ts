@@ -141,6 +141,22 @@ test('if the clock was set back, no vote was cast in the future', async () => {
   expect(votes().map(({ at }) => at <= now)).toEqual([true, true, true]);
 });
 
+test('a region whose first slot is not decided yet counts in a later slot that it is not given', async () => {
+  const monitor = liveMonitor(2);
+  await it.declare(monitor);
+  const first = it.clock.wall();
+  it.recorder.opened(monitor, first, THREE);
+  await it.report(2, first, B, 'passed');
+  await it.report(2, first, A, 'failed');
+  await it.pass(PERIOD / 2);
+  // The agent of B is gone, and the check of C still runs.
+  const next = it.clock.wall();
+  it.recorder.opened(monitor, next, [A, C]);
+  it.recorder.skipped(monitor, next, C);
+  await it.report(2, next, A, 'failed');
+  expect(it.states.get(2)).toMatchObject({ decidedSlot: next, status: 'unknown' });
+});
+
 describe('after a start that opened a slot again, deadlines decide later ones', () => {
   async function undecided(): Promise<number> {
     const slot = it.clock.wall();

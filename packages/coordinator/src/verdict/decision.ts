@@ -2,6 +2,7 @@ import type { Quorum } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from './monitor.ts';
 import {
+  bitOf,
   difference,
   hasRegion,
   intersection,
@@ -160,8 +161,19 @@ export function slotDecision(open: OpenSlot, standing: DecisionInput): SlotDecis
   const expected = open.isGivenKnown ? open.given : union(open.given, electorate);
   const missing = difference(expected, open.answered);
   if (missing === NO_REGIONS) return 'all-answered';
-  if (isCertain(open, standing, intersection(missing, electorate))) return 'outcome-certain';
-  return monotonic >= open.deadline ? 'period-over' : null;
+  if (monotonic >= open.deadline) return 'period-over';
+  const unheard = difference(missing, upSince(open.slot, standing.votes));
+  return isCertain(open, standing, intersection(unheard, electorate)) ? 'outcome-certain' : null;
+}
+
+/** The regions that have passed or been degraded in a later slot, so that their reports of this slot change nothing. */
+function upSince(slot: number, votes: readonly Vote[]): RegionSet {
+  let regions = NO_REGIONS;
+  for (let index = 0; index < votes.length; index += 1) {
+    const vote = votes[index] as Vote;
+    if (vote.slot > slot && vote.failedSince === null) regions = union(regions, bitOf(vote.region));
+  }
+  return regions;
 }
 
 /**

@@ -24,6 +24,7 @@ import {
   electorateFor,
   followsAgeing,
   hasAgedVote,
+  hasNewRegion,
   judgeVotes,
   standingStatus,
   verdictOn,
@@ -58,24 +59,15 @@ export function giveSlot(
  * Ends the recovery after a restart. A slot whose regions dispatch has not named waits for no further
  * region: it is decided with the reports so far. If no region has reported an outcome, the slot is
  * removed, because dispatch may give it again.
+ *
+ * While a region of the monitor has not entered the electorate, such a slot goes on waiting: it may have been
+ * given to that region, and the others must not judge without it. If its period is over first, it is not decided
+ * ({@link decideSlots}). Meanwhile the monitor gets a first slot (`Recorder.floorSlot`).
  */
 export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   state.open = state.open.filter(({ isGivenKnown, reports }) => isGivenKnown || reports.length > 0);
-  for (const open of state.open) waitForNoFurther(state, open);
+  if (!hasNewRegion(frame, state, monitor)) for (const open of state.open) open.isGivenKnown = true;
   decideSlots(frame, state, monitor);
-}
-
-/**
- * Handles a slot that waits for no further region, although dispatch has not named its regions.
- *
- * If no region has entered the electorate yet, none enters with such a slot: the regions that have reported are
- * perhaps not all that were given it, and must not judge the monitor without the others. They enter with the slot
- * that dispatch gives at the start (`Recorder.floorSlot`).
- */
-function waitForNoFurther(state: MonitorState, open: OpenSlot): void {
-  if (open.isGivenKnown) return;
-  open.isGivenKnown = true;
-  if (state.entered === NO_REGIONS) open.given = NO_REGIONS;
 }
 
 /**
@@ -165,18 +157,26 @@ export function reopenSlot(
 export function decideSlots(frame: Frame, state: MonitorState, monitor: LiveMonitor): boolean {
   ageByJump(frame, state, monitor);
   let isJudged = false;
+  let isDecided = false;
   for (let index = 0; index < state.open.length; ) {
     const open = state.open[index] as OpenSlot;
     const decision = decisionOf(frame, state, monitor, open);
-    if (decision === null) {
+    const waits = decision !== 'all-answered' && mayLackRegion(frame, state, monitor, open);
+    if (decision === null || (waits && decision === 'outcome-certain')) {
       index += 1;
       continue;
     }
-    if (decision === 'period-over') waitForNoFurther(state, open);
     state.open.splice(index, 1);
+    if (waits) {
+      frame.moved.add(state);
+      continue;
+    }
     isJudged = decideSlot(frame, state, monitor, open) || isJudged;
+    isDecided = true;
     index = 0;
   }
+  // Regions that entered with one slot may have reported another, so the votes may be too few only after both.
+  if (isDecided) ageVotes(frame, state, monitor, frame.instants.slotNow);
   return isJudged;
 }
 
@@ -184,6 +184,35 @@ export function decideSlots(frame: Frame, state: MonitorState, monitor: LiveMoni
 export function isOver(state: Readonly<MonitorState>, slot: number): boolean {
   if (slot <= state.floorSlot) return true;
   return slot <= state.decidedSlot && openSlotOf(state, slot) === undefined;
+}
+
+/**
+ * Whether the slot was perhaps given to a region that has not entered, so that the others would judge without it. If
+ * so many have failed that no region can prevent an `error`, they may. Once a later slot is decided, they judge anyway.
+ */
+function mayLackRegion(
+  frame: Frame,
+  state: Readonly<MonitorState>,
+  monitor: LiveMonitor,
+  open: OpenSlot,
+): boolean {
+  if (open.isGivenKnown || open.slot < state.decidedSlot || !hasNewRegion(frame, state, monitor))
+    return false;
+  return !isSureError(frame, state, monitor, open);
+}
+
+/** Whether so many regions report a failure of the slot that the others cannot prevent an `error`. */
+function isSureError(
+  frame: Frame,
+  state: Readonly<MonitorState>,
+  monitor: LiveMonitor,
+  { reports }: OpenSlot,
+): boolean {
+  const electorate = electorateFor(frame, state, monitor, ALL_REGIONS);
+  const size = sizeOf(electorate);
+  return (
+    tally(reports, electorate, Number.NEGATIVE_INFINITY).failed >= votesNeeded(monitor.quorum, size, size)
+  );
 }
 
 function decisionOf(
@@ -194,7 +223,7 @@ function decisionOf(
 ): SlotDecision | null {
   // Until dispatch has named the regions of the slot, any region may have been given the slot, perhaps as its
   // first slot of the monitor.
-  const joining = open.isGivenKnown ? withVoters(state, open.given) : ALL_REGIONS;
+  const joining = open.isGivenKnown ? givenUntil(state, open) : ALL_REGIONS;
   return slotDecision(open, {
     votes: state.votes,
     electorate: electorateFor(frame, state, monitor, joining),
@@ -228,19 +257,16 @@ function judgeSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, open
     state.decidedSlot = open.slot;
     state.decidedAnswered = open.answered;
   }
-  const given = withVoters(state, open.given);
+  const given = givenUntil(state, open);
   const isCast = castNews(frame, state, monitor, open.reports, given);
   // If expired votes left too few votes for the electorate before this slot,
   // `unknown` is dated at their expiry.
   if (!isCast) ageVotes(frame, state, monitor);
   const joining = difference(given, state.entered);
   enterRegions(frame, state, given);
-  if (!isCast) {
-    ageVotes(frame, state, monitor, frame.instants.slotNow);
-    // A region that enters the electorate with this slot may have a vote already, from a late report about an
-    // earlier slot. This vote counts from now on, so a verdict is needed.
-    if (joining === NO_REGIONS || tally(state.votes, joining, frame.now).total === 0) return false;
-  }
+  // A region that enters the electorate with this slot may have a vote already, from a late report about an
+  // earlier slot. This vote counts from now on, so a verdict is needed.
+  if (!isCast && tally(state.votes, joining, frame.now).total === 0) return false;
   judgeVotes(frame, state, monitor, open.slot);
   return true;
 }
@@ -279,7 +305,7 @@ function castNews(
  */
 function canEnter(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMonitor): boolean {
   if (state.votes.length === 0 || state.status === 'error') return false;
-  const given = withVoters(state, givenNow(state));
+  const given = givenNow(state);
   if (difference(given, state.entered) === NO_REGIONS) return false;
   const electorate = electorateFor(frame, state, monitor, given);
   const size = sizeOf(electorate);
@@ -303,19 +329,20 @@ function givenNow({ open }: Readonly<MonitorState>): RegionSet {
 }
 
 /**
- * Adds the regions that have a vote to the first regions that enter. They were given a slot from before a start,
- * with which no region entered (`waitForNoFurther`).
+ * The regions that were given the slot or an earlier slot that is not decided yet. They enter with the slot: a region
+ * that is not given it may have reported the earlier one, and the others must not judge without it.
  */
-function withVoters({ entered, votes }: Readonly<MonitorState>, given: RegionSet): RegionSet {
-  if (entered !== NO_REGIONS || given === NO_REGIONS) return given;
-  let regions = given;
-  for (let index = 0; index < votes.length; index += 1)
-    regions = union(regions, bitOf((votes[index] as Vote).region));
-  return regions;
+function givenUntil(state: Readonly<MonitorState>, { slot, given: own }: OpenSlot): RegionSet {
+  let given = own;
+  for (let index = 0; index < state.open.length; index += 1) {
+    const each = state.open[index] as OpenSlot;
+    if (each.slot < slot) given = union(given, each.given);
+  }
+  return given;
 }
 
 /**
- * Lets the slot's regions enter the electorate. A region that had no agent for 24 h leaves the electorate,
+ * Lets these regions enter the electorate. A region that had no agent for 24 h leaves the electorate,
  * and enters it again with its next slot.
  */
 function enterRegions(frame: Frame, state: MonitorState, given: RegionSet): void {
@@ -349,7 +376,7 @@ export function judgeAnew(
   monitor: LiveMonitor,
   slot: number | null,
 ): void {
-  if (canEnter(frame, state, monitor)) enterRegions(frame, state, withVoters(state, givenNow(state)));
+  if (canEnter(frame, state, monitor)) enterRegions(frame, state, givenNow(state));
   if (decideSlots(frame, state, monitor)) return;
   judgeVotes(frame, state, monitor, slot);
   decideSlots(frame, state, monitor);

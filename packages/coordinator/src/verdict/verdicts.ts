@@ -1,7 +1,7 @@
 import { confirmedStatus, isConfirmedAtOnce, keptVerdicts, withVerdict } from './confirmation.ts';
 import type { Frame } from './frame.ts';
 import type { LiveMonitor, MonitorStatus } from './monitor.ts';
-import { NO_REGIONS, type RegionSet, regionSet, union } from './region-set.ts';
+import { ALL_REGIONS, NO_REGIONS, type RegionSet, regionSet, union } from './region-set.ts';
 import type { MonitorState } from './state.ts';
 import {
   areVotesTooFew,
@@ -35,6 +35,15 @@ export function electorateFor(
 ): RegionSet {
   const declared = monitor.regions === null ? null : regionSet(monitor.regions);
   return electorateOf(declared, frame.electable, union(state.entered, joining));
+}
+
+/** Whether a region of the monitor had an agent within 24 h, and has not entered the electorate. */
+export function hasNewRegion(
+  frame: Pick<Frame, 'electable'>,
+  state: Readonly<MonitorState>,
+  monitor: LiveMonitor,
+): boolean {
+  return electorateFor(frame, state, monitor, ALL_REGIONS) !== electorateFor(frame, state, monitor);
 }
 
 /** The votes that count now. */
