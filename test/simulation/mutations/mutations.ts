@@ -640,7 +640,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a slot from before a start is decided without the regions that may have been given it first',
     file: 'verdict/slot-life.ts',
-    from: 'return !isSureError(frame, state, monitor, open);',
+    from: 'return state.mayLackRegion && !open.isGivenKnown && !isSureError(frame, state, monitor, open);',
     to: 'return false;',
     story: STARTS_IN_FIRST_SLOTS,
   },

@@ -65,9 +65,11 @@ export class Electorate {
     return this.#among(WORLD_REGIONS);
   }
 
-  /** Whether a region that may be given a slot has not entered. */
-  get hasNewRegion(): boolean {
-    return this.possible().size > this.now().size;
+  /** Whether a region that may be given a slot has not entered, if the monitor declares these regions. */
+  hasNewRegion(declared: readonly Region[] | null): boolean {
+    return (declared ?? WORLD_REGIONS).some(
+      (region) => this.#presence.hadAgentWithin24h(region) && !this.#entered.has(region),
+    );
   }
 
   #among(regions: readonly Region[]): Set<Region> {

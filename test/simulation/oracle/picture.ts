@@ -57,6 +57,8 @@ export class Picture {
   /** See {@link isOverdue}. */
   readonly #overdue = new Set<number>();
   readonly #electorate: Electorate;
+  /** Whether a region had not entered at the last start, and no slot from after the start is decided. */
+  #mayLack = false;
   /** Slots and regions with a recorded outcome other than `not_run`. The first such outcome stays. */
   readonly #recorded = new Map<number, Set<Region>>();
   /** Until when the service was busy before the present evaluation, monotonic ms: usually the end of a commit. */
@@ -134,7 +136,7 @@ export class Picture {
    * known afterwards." Dispatch may give such a slot again, also to other regions.
    */
   allResumed(now: Now): void {
-    if (!this.#electorate.hasNewRegion) for (const open of this.#open) open.given = new Set(open.heard);
+    if (!this.#mayLack) for (const open of this.#open) open.given = new Set(open.heard);
     this.#open.forget(({ reports }) => reports.length === 0);
     this.#upSince = now.monotonic;
     this.decide(now);
@@ -153,6 +155,7 @@ export class Picture {
    * The votes count by this row from now on. Returns whether votes now count for another time than before.
    */
   countBy(rows: LiveMonitor | null, now: Now): boolean {
+    this.#mayLack = rows !== null && this.#electorate.hasNewRegion(rows.regions);
     if (rows !== null && this.monitor !== null) {
       const { quorum, confirmAfter, recoverAfter } = rows;
       this.monitor = { ...this.monitor, quorum, confirmAfter, recoverAfter };
@@ -228,7 +231,9 @@ export class Picture {
 
   /** Whether the slot was not decided, because a region that may have been given it before a start had not entered. */
   isOverdue(slot: number): boolean {
-    return this.#overdue.has(slot);
+    if (this.#overdue.has(slot)) return true;
+    const open = [...this.#open].find((each) => each.slot === slot);
+    return open !== undefined && this.#missing(open).length > 0 && this.#mayLackRegion(open);
   }
 
   /** Returns whether a verdict was made. */
@@ -245,6 +250,7 @@ export class Picture {
       if (this.votes.lastAgedAt(then) !== null) this.#grow(then);
       const joining = this.#electorate.enter(this.#givenUntil(open));
       if (joining.length > 0) this.#grewAt = then.monotonic;
+      if (open.given !== null) this.#endWait();
       this.votes.lookAgain();
       const isCast = this.#cast(open, then, now);
       // A region that joins may have a vote that did not count before:
@@ -425,17 +431,22 @@ export class Picture {
   }
 
   /**
-   * "While a region has not entered, a slot from before a start is decided only when all regions that may have been
-   * given it have answered, or enough have failed." That ends when a later slot is decided.
+   * "If a region had not entered at a start, a slot from before it needs the answers of all regions that may have
+   * been given it, or enough failures, until a slot from after the start is decided."
    */
   #mayLackRegion(open: OpenSlot): boolean {
-    if (open.given !== null || open.slot < this.#open.decidedSlot || !this.#electorate.hasNewRegion)
-      return false;
+    if (!this.#mayLack || open.given !== null) return false;
     const electorate = this.#electorate.now(this.#mayBeGiven(open));
     const failed = open.reports.filter(
       ({ region, outcome }) => outcome === 'failed' && electorate.has(region),
     );
     return !isQuorum(failed.length, electorate.size, { quorum: this.rule.quorum, electorate });
+  }
+
+  #endWait(): void {
+    if (!this.#mayLack) return;
+    this.#mayLack = false;
+    for (const open of this.#open) if (open.slot < this.#open.decidedSlot) open.given ??= new Set(open.heard);
   }
 
   #mayBeGiven({ given, answered }: OpenSlot): ReadonlySet<Region> {
@@ -516,7 +527,10 @@ export class Picture {
     this.monitor = after;
     this.#electorate.declare(after?.regions ?? null);
     const byMs = this.votes.countFor(after === null ? 0 : freshMs(after.periodMs, after.longestCheckMs));
-    if (before === null) return;
+    if (before === null) {
+      this.#mayLack = true;
+      return;
+    }
     // "A change of what is probed ends all votes. `active: false`: status unknown, votes end."
     if (after === null || !after.active || after.version !== before.version) {
       if (!before.active && after?.active !== false) return;

@@ -10,9 +10,8 @@ import { regionSet } from '../verdict/region-set.ts';
 import { restoreState } from '../verdict/restart.ts';
 import type { SlotEvents, SlotRecovery } from '../verdict/slots.ts';
 import { BELIEVED_AHEAD_MS } from '../verdict/status.ts';
-import { hasNewRegion } from '../verdict/verdicts.ts';
 import { AfterCommit } from './after-commit.ts';
-import { BatchEvaluation, electableRegions } from './batch-evaluation.ts';
+import { BatchEvaluation } from './batch-evaluation.ts';
 import { BatchQueue } from './batch-queue.ts';
 import { MonitorDeadlines } from './deadlines.ts';
 import { DropLog } from './drop-log.ts';
@@ -228,16 +227,14 @@ export class Recorder implements SlotEvents, SlotRecovery {
   /**
    * Returns a slot of the monitor, epoch ms: this slot and earlier slots do not replace a first slot, because
    * they were given before the monitor was deactivated or its probed attributes changed. 0: none is known;
-   * infinite: all slots from before the start, also because they are not decided ({@link hasNewRegion}). Call
-   * it before the first slot is opened.
+   * infinite: all slots from before the start, also because they may not be decided
+   * (`MonitorState.mayLackRegion`). Call it before the first slot is opened.
    */
   floorSlot(monitorId: number): number {
     if (this.#changedProbes?.has(monitorId)) return Number.POSITIVE_INFINITY;
-    const { states, monitors, presence } = this.#parts;
-    const [state, monitor] = [states.get(monitorId), monitors.get(monitorId)];
-    if (state === undefined || monitor === undefined) return 0;
-    const frame = { electable: electableRegions(presence) };
-    return hasNewRegion(frame, state, monitor) ? Number.POSITIVE_INFINITY : state.floorSlot;
+    const state = this.#parts.states.get(monitorId);
+    if (state === undefined) return 0;
+    return state.mayLackRegion ? Number.POSITIVE_INFINITY : state.floorSlot;
   }
 
   /**

@@ -169,7 +169,7 @@ test('a region that has passed since need not report a slot from before a start'
   expect(it.states.get(2)).toMatchObject({ status: 'active', open: [] });
 });
 
-test('once a later slot is decided, a slot from before a start is decided by its time', async () => {
+test('once a later slot is decided, a slot from before a start is decided with the reports so far', async () => {
   const monitor = liveMonitor(2);
   await it.declare(monitor);
   const slot = it.clock.wall();
@@ -184,6 +184,57 @@ test('once a later slot is decided, a slot from before a start is decided by its
   for (const region of [A, B]) await it.report(2, next, region, 'not_run');
   await it.pass(PERIOD);
   expect(it.states.get(2)).toMatchObject({ decidedSlot: next, status: 'active' });
+});
+
+test('a region that comes for the first time while a start reads results delays no slot from before the start', async () => {
+  it.presence.had.delete(C);
+  const monitor = liveMonitor(2, { regions: null });
+  await it.declare(monitor);
+  await it.slot(2, { [A]: 'passed', [B]: 'passed' });
+  await it.pass(PERIOD);
+  const slot = it.clock.wall();
+  it.recorder.opened(monitor, slot, [A, B]);
+  await it.report(2, slot, A, 'failed');
+  await restart();
+  expect(it.recorder.floorSlot(2)).toBe(0);
+  it.presence.had.add(C);
+  await it.report(2, slot, B, 'failed');
+  it.recorder.endResumption();
+  await it.recorder.flushed();
+  expect(it.states.get(2)).toMatchObject({ decidedSlot: slot, status: 'error' });
+});
+
+test('a result of a slot from before a start that was not decided is not new when it comes again', async () => {
+  const monitor = liveMonitor(2);
+  await it.declare(monitor);
+  const slot = it.clock.wall();
+  it.recorder.opened(monitor, slot, THREE);
+  await it.report(2, slot, A, 'passed');
+  await restart();
+  it.recorder.endResumption();
+  await it.pass(PERIOD);
+  await it.report(2, slot, A, 'passed');
+  expect(it.recorder.counts).toMatchObject({ duplicates: 1 });
+});
+
+test('once a later slot is decided, a slot from before a start waits for no region that has failed since', async () => {
+  it.presence.had.delete(C);
+  const monitor = liveMonitor(2, { regions: null, quorum: 'all' });
+  await it.declare(monitor);
+  await it.slot(2, { [A]: 'passed', [B]: 'passed' });
+  await it.pass(PERIOD);
+  const slot = it.clock.wall();
+  it.recorder.opened(monitor, slot, [A, B]);
+  await it.report(2, slot, A, 'failed');
+  it.presence.had.add(C);
+  await restart();
+  it.recorder.endResumption();
+  await it.recorder.flushed();
+  const next = it.clock.wall();
+  it.recorder.opened(monitor, next, THREE);
+  await it.report(2, next, A, 'not_run');
+  for (const region of [B, C]) await it.report(2, next, region, 'failed');
+  expect(it.status(2)).toBe('error');
 });
 
 test('a region that enters with one slot and reported an earlier one does not make the votes too few in between', async () => {

@@ -105,7 +105,8 @@ export function isOutcomeUnknown(
   const open = openSlotOf(state, slot);
   if (open !== undefined) return hasRegion(open.answered, region);
   if (slot === state.decidedSlot) return hasRegion(state.decidedAnswered, region);
-  return slot < state.decidedSlot;
+  // While `mayLackRegion`, slots are dropped that are not decided.
+  return slot < state.decidedSlot || state.mayLackRegion;
 }
 
 /** The outcome of a slot, linked to the outcome that was kept before it under the same key. */

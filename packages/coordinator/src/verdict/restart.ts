@@ -3,6 +3,7 @@ import type { LiveMonitor } from './monitor.ts';
 import { reopenSlot } from './slot-life.ts';
 import { type MonitorState, newState } from './state.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, type Vote } from './status.ts';
+import { hasNewRegion } from './verdicts.ts';
 import type { StoredVote, WrittenState, WrittenVotes } from './writes.ts';
 
 /** The stored state of a monitor, in the form in which a start reads it. */
@@ -43,6 +44,7 @@ export function restoreState(
       .map((verdict) => ({ ...verdict, at: Math.min(verdict.at, instants.slotNow) }));
   }
   if (monitor === undefined) return;
+  state.mayLackRegion = hasNewRegion(evaluation.frame, state, monitor);
   // If the clock was set back, votes keep the age that they had when they were written, so expired votes stay
   // expired.
   const agedUntil = Math.max(instants.slotNow, writtenAt);

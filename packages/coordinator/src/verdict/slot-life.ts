@@ -24,7 +24,6 @@ import {
   electorateFor,
   followsAgeing,
   hasAgedVote,
-  hasNewRegion,
   judgeVotes,
   standingStatus,
   verdictOn,
@@ -60,13 +59,14 @@ export function giveSlot(
  * region: it is decided with the reports so far. If no region has reported an outcome, the slot is
  * removed, because dispatch may give it again.
  *
- * While a region of the monitor has not entered the electorate, such a slot goes on waiting: it may have been
- * given to that region, and the others must not judge without it. If its period is over first, it is not decided
- * ({@link decideSlots}). Meanwhile the monitor gets a first slot (`Recorder.floorSlot`).
+ * If a region of the monitor had not entered the electorate at the start, such a slot goes on waiting: it may have
+ * been given to that region, and the others must not judge without it. If its period is over first, it is not
+ * decided ({@link decideSlots}). Meanwhile the monitor gets a first slot (`Recorder.floorSlot`), whose decision
+ * ends the wait.
  */
 export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   state.open = state.open.filter(({ isGivenKnown, reports }) => isGivenKnown || reports.length > 0);
-  if (!hasNewRegion(frame, state, monitor)) for (const open of state.open) open.isGivenKnown = true;
+  if (!state.mayLackRegion) for (const open of state.open) open.isGivenKnown = true;
   decideSlots(frame, state, monitor);
 }
 
@@ -172,6 +172,7 @@ export function decideSlots(frame: Frame, state: MonitorState, monitor: LiveMoni
       continue;
     }
     isJudged = decideSlot(frame, state, monitor, open) || isJudged;
+    if (open.isGivenKnown) endWait(state);
     isDecided = true;
     index = 0;
   }
@@ -187,8 +188,8 @@ export function isOver(state: Readonly<MonitorState>, slot: number): boolean {
 }
 
 /**
- * Whether the slot was perhaps given to a region that has not entered, so that the others would judge without it. If
- * so many have failed that no region can prevent an `error`, they may. Once a later slot is decided, they judge anyway.
+ * Whether the others would judge without a region to which the slot was perhaps given. If so many
+ * have failed that no region can prevent an `error`, they may.
  */
 function mayLackRegion(
   frame: Frame,
@@ -196,9 +197,14 @@ function mayLackRegion(
   monitor: LiveMonitor,
   open: OpenSlot,
 ): boolean {
-  if (open.isGivenKnown || open.slot < state.decidedSlot || !hasNewRegion(frame, state, monitor))
-    return false;
-  return !isSureError(frame, state, monitor, open);
+  return state.mayLackRegion && !open.isGivenKnown && !isSureError(frame, state, monitor, open);
+}
+
+/** Handles the decision of a slot from after the start: slots from before it wait for no further region. */
+function endWait(state: MonitorState): void {
+  if (!state.mayLackRegion) return;
+  state.mayLackRegion = false;
+  for (const open of state.open) if (open.slot < state.decidedSlot) open.isGivenKnown = true;
 }
 
 /** Whether so many regions report a failure of the slot that the others cannot prevent an `error`. */

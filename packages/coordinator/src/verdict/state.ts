@@ -88,6 +88,11 @@ export type MonitorState = {
    * region that had no agent for 24 h when a slot was decided.
    */
   entered: RegionSet;
+  /**
+   * Whether slots from before the start may have been given to a region that has not entered: the monitor had such a
+   * region at the start, or no stored state, and no slot from after the start is decided.
+   */
+  mayLackRegion: boolean;
   votes: readonly Vote[];
   /** Verdicts of the newest slots, oldest first. Empty if each verdict changes the status at once. */
   verdicts: readonly SlotVerdict[];
@@ -124,6 +129,7 @@ export function newState(id: number, since: number): MonitorState {
     decidedAnswered: ALL_REGIONS,
     floorSlot: 0,
     entered: NO_REGIONS,
+    mayLackRegion: true,
     votes: NONE,
     verdicts: NONE,
     open: [],
@@ -241,6 +247,7 @@ function replace(standing: MonitorState, state: Readonly<MonitorState>): void {
   standing.decidedAnswered = state.decidedAnswered;
   standing.floorSlot = state.floorSlot;
   standing.entered = state.entered;
+  standing.mayLackRegion = state.mayLackRegion;
   standing.votes = takenOver(standing.votes, state.votes);
   standing.verdicts = state.verdicts;
   // All states may share the empty array, because drafts copy the array before they change it.
