@@ -52,10 +52,11 @@ function answerAsAgent(travelMs: number): void {
     const startedAt = clock.monotonic();
     const failed = { outcome: 'failed', latency: TIMEOUT_MS, phases: {}, timedOut: true } as const;
     clock.after(travelMs / 2 + TIMEOUT_MS, () => {
-      void watch.seen(CHECK, failed, startedAt)?.then((isOurs) => {
-        const result: RunOutcome['result'] = isOurs
-          ? { outcome: 'not_run', reason: 'network-down', started_at: 0, attempts: [] }
-          : { outcome: 'failed', started_at: 0, attempts: [] };
+      void watch.seen(CHECK, failed, startedAt)?.then((reason) => {
+        const result: RunOutcome['result'] =
+          reason === null
+            ? { outcome: 'failed', started_at: 0, attempts: [] }
+            : { outcome: 'not_run', reason, started_at: 0, attempts: [] };
         const outcome: RunOutcome = { v: 1, kind: 'run_outcome', agent: 'agent-1', result };
         clock.after(travelMs / 2, () => bus.publish(runSubject(FRA, run), JSON.stringify(outcome)));
       });

@@ -36,6 +36,16 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')('no check counts a
       expect([name, said]).toEqual([name, expect.stringMatching(/^no-ipv6: /)]);
   });
 
+  test('while its route goes away during the attempt; without that, the same silence counts', () => {
+    const silent = outcomesOf('silent');
+    const gone = outcomesOf('route gone under way');
+    expect([silent.length, gone.length]).toEqual([6, 6]);
+    for (const [name, [said]] of silent)
+      expect([name, said]).toEqual([name, expect.stringMatching(/^failed: (no connection|timed out)/)]);
+    for (const [name, [said]] of gone)
+      expect([name, said]).toEqual([name, expect.stringMatching(/^network-down: (no connection|timed out)/)]);
+  });
+
   test('nor against a name, when such a machine asks its name server', () => {
     expect(outcomesOf('tentative, names')).toEqual([['dns', [expect.stringMatching(/^network-down: /)]]]);
   });

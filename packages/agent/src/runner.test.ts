@@ -3,7 +3,7 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { CheckJob } from '@svc/shared/messages/check-job.ts';
-import { type CheckResult, checkResult } from '@svc/shared/messages/check-result.ts';
+import { type CheckResult, checkResult, type NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import fc from 'fast-check';
 import { pino } from 'pino';
@@ -610,10 +610,11 @@ class EarlyClock extends FakeClock {
 
 describe('a failure that may be our own network', () => {
   test.each([
-    [true, { outcome: 'not_run', reason: 'network-down' }],
-    [false, { outcome: 'failed' }],
-  ])('keeps its place until it is known: %s', async (isOurs, expected) => {
-    const asked = Promise.withResolvers<boolean>();
+    ['network-down', { outcome: 'not_run', reason: 'network-down' }],
+    ['no-ipv6', { outcome: 'not_run', reason: 'no-ipv6' }],
+    [null, { outcome: 'failed' }],
+  ] as const)('keeps its place until it is known: %s', async (whyNotRun, expected) => {
+    const asked = Promise.withResolvers<NotRunReason | null>();
     const clock = new FakeClock();
     const probe = new ScriptedProbe();
     const results: CheckResult[] = [];
@@ -628,7 +629,7 @@ describe('a failure that may be our own network', () => {
     // The probe of this attempt has ended, so the runner does not give it up as stuck.
     await clock.advanceSettling(60_000);
     expect([runner.running, results]).toEqual([1, []]);
-    asked.resolve(isOurs);
+    asked.resolve(whyNotRun);
     await settle();
     expect(results).toEqual([expect.objectContaining(expected)]);
     expect(runner.running).toBe(0);

@@ -321,9 +321,9 @@ export class Runner {
       this.#endAttempt(run, found, verdict);
       return;
     }
-    const isOurs = this.#parts.network.seen(run.check.reveal(), found, run.attemptStartedAt);
-    if (isOurs === null) this.#endAttempt(run, found, verdict);
-    else void this.#onceKnown(isOurs, run, attempt, found, verdict);
+    const whyNotRun = this.#parts.network.seen(run.check.reveal(), found, run.attemptStartedAt);
+    if (whyNotRun === null) this.#endAttempt(run, found, verdict);
+    else void this.#onceKnown(whyNotRun, run, attempt, found, verdict);
   }
 
   /**
@@ -331,14 +331,15 @@ export class Runner {
    * attempt. Until then, for some seconds at most, the attempt keeps its place.
    */
   async #onceKnown(
-    isOurs: Promise<boolean>,
+    whyNotRun: Promise<NotRunReason | null>,
     run: CheckRun,
     attempt: number,
     found: ProbeOutcome,
     verdict: AttemptVerdict,
   ): Promise<void> {
     run.hasEnded = true;
-    const settled = (await isOurs) ? notRun('network-down') : verdict;
+    const reason = await whyNotRun;
+    const settled = reason === null ? verdict : notRun(reason);
     if (run.state === 'attempting' && run.attempts.length === attempt) this.#endAttempt(run, found, settled);
   }
 

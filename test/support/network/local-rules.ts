@@ -2,12 +2,18 @@
  * Probes targets that this machine's own routes and addresses do not let it reach, in a network
  * namespace of its own. `OwnNetwork` starts this program. It prints a line for each step.
  */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { setImmediate as turn } from 'node:timers/promises';
+import { type Reference, References } from '@svc/agent/network/references.ts';
+import { NetworkWatch } from '@svc/agent/network/watch.ts';
 import { createDnsProbe } from '@svc/agent/probes/dns/probe.ts';
 import { createHttpProbe } from '@svc/agent/probes/http/probe.ts';
 import type { ProbeOutcome } from '@svc/agent/probes/probe.ts';
 import { createTcpProbe } from '@svc/agent/probes/tcp/probe.ts';
+import { systemClock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
+import type { TcpCheck } from '@svc/shared/messages/check.ts';
+import { pino } from 'pino';
 import { fixedResolver, httpCheck } from '../http-check.ts';
 import { ip } from './own-network.ts';
 
@@ -27,6 +33,10 @@ const parts = {
 const http = createHttpProbe(parts);
 const tcp = createTcpProbe(parts);
 // Every attempt fails at once. The time-out only ends one that hangs.
+const tcpCheck: TcpCheck = { type: 'tcp', uri: '', timeout: 1_000, retry: 0, degraded_at: 0 };
+const SILENCE_MS = 2_000;
+/** The state of a socket in the kernel's list (proc(5)). */
+const SYN_SENT = '02';
 const context = { timeoutMs: 60_000, signal: new AbortController().signal };
 
 function said({ outcome, reason, errorMessage }: ProbeOutcome): string[] {
@@ -36,9 +46,7 @@ function said({ outcome, reason, errorMessage }: ProbeOutcome): string[] {
 async function probe(host: string): Promise<Record<string, readonly string[]>> {
   const uri = `${host}:80`;
   return {
-    [`tcp ${host}`]: said(
-      await tcp.run({ type: 'tcp', uri, timeout: 1_000, retry: 0, degraded_at: 0 }, context),
-    ),
+    [`tcp ${host}`]: said(await tcp.run({ ...tcpCheck, uri }, context)),
     [`http ${host}`]: said(await http.run(httpCheck({ url: `http://${uri}/` }), context)),
     [`https ${host}`]: said(await http.run(httpCheck({ url: `https://${host}:443/` }), context)),
   };
@@ -47,6 +55,52 @@ async function probe(host: string): Promise<Record<string, readonly string[]>> {
 async function tell(step: string, hosts: readonly string[]): Promise<void> {
   const outcomes = Object.assign({}, ...(await Promise.all(hosts.map(probe))));
   process.stdout.write(`${JSON.stringify({ step, outcomes, alerts: [], sick: [] })}\n`);
+}
+
+/** A reference on the agent's own link, which answers whatever becomes of the routes. */
+const near: Reference = {
+  name: 'near',
+  async askReference(_, heard) {
+    heard(4);
+    heard(6);
+  },
+};
+
+/** Makes this change while connections wait for an answer, and tells whether their time-outs count. */
+async function tellOfSilence(step: string, change: () => void): Promise<void> {
+  const references = new References({
+    list: () => [near],
+    clock: systemClock,
+    log: pino({ level: 'silent' }),
+  });
+  const watch = new NetworkWatch({ references, clock: systemClock });
+  await references.askReferences([]);
+  const startedAt = systemClock.monotonic();
+  const limited = { ...context, timeoutMs: SILENCE_MS };
+  const runs = [BY_IPV4, `[${AWAY}]`].flatMap((host) => {
+    const byTcp = { ...tcpCheck, uri: `${host}:80` };
+    const byHttp = [`http://${host}/`, `https://${host}/`].map((url) => httpCheck({ url }));
+    return [
+      { name: byTcp.uri, check: byTcp, found: tcp.run(byTcp, limited) },
+      ...byHttp.map((check) => ({ name: check.url, check, found: http.run(check, limited) })),
+    ];
+  });
+  while (connecting() < runs.length) await turn();
+  change();
+  const outcomes: Record<string, readonly string[]> = {};
+  for (const { name, check, found } of runs) {
+    const { outcome, errorMessage } = await found;
+    const why = await watch.seen(check, await found, startedAt);
+    outcomes[name] = [`${why ?? outcome}: ${errorMessage}`];
+  }
+  await references.stop();
+  process.stdout.write(`${JSON.stringify({ step, outcomes, alerts: [], sick: [] })}\n`);
+}
+
+/** Number of connections of this namespace that wait for the peer's first answer. */
+function connecting(): number {
+  const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => readFileSync(path, 'utf8').split('\n'));
+  return lines.filter((line) => line.trim().split(/ +/)[3] === SYN_SENT).length;
 }
 
 ip('link set lo up');
@@ -78,4 +132,13 @@ const asked = await dns.run(
 process.stdout.write(
   `${JSON.stringify({ step: 'tentative, names', outcomes: { dns: said(asked) }, alerts: [], sick: [] })}\n`,
 );
+ip('-6 addr add 2001:db8:1::3/64 dev up0 nodad');
+// The gateways take every packet, and nothing answers.
+ip('neigh add 10.0.0.1 lladdr 02:00:00:00:00:01 dev up0');
+ip('neigh add 2001:db8:1::1 lladdr 02:00:00:00:00:01 dev up0');
+await tellOfSilence('silent', () => {});
+await tellOfSilence('route gone under way', () => {
+  ip('route del default');
+  ip('-6 route del default');
+});
 await Promise.all([http.close(), tcp.close(), dns.close()]);

@@ -6,7 +6,15 @@ import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
 import { httpCheck, outcomeOf } from '../../../../test/support/scripted-probe.ts';
-import { BOTH_FAMILIES, type Families, familiesOf, NO_FAMILY, ONLY_IPV4, ONLY_IPV6 } from './families.ts';
+import {
+  BOTH_FAMILIES,
+  type Families,
+  type Family,
+  familiesOf,
+  NO_FAMILY,
+  ONLY_IPV4,
+  ONLY_IPV6,
+} from './families.ts';
 import { type Reference, References } from './references.ts';
 import { NetworkWatch } from './watch.ts';
 
@@ -40,20 +48,25 @@ async function bench(present: readonly ('four' | 'six' | 'either')[]) {
   await settle();
   clock.advance(250);
   const watch = new NetworkWatch({ references, clock });
-  /** Whether an attempt over these families, which fails now, counts as a failure of the agent's network. */
-  const fails = async (host: string, families: Families, begunAt?: number): Promise<boolean | null> => {
-    const found = outcomeOf('failed', { notConnected: true, families });
+  /** Why an attempt over these families, which fails now, says nothing about its target; null: it does. */
+  const fails = async (host: string, families: Families, begunAt?: number) => {
+    const found = outcomeOf('failed', { notConnected: true, addresses: families.map(addressBy) });
     const asked = watch.seen(httpCheck(`http://${host}/`), found, begunAt ?? clock.monotonic());
     await clock.advanceSettling(250);
     return await asked;
   };
   const passes = (host: string, families: Families): void => {
-    void watch.seen(httpCheck(`http://${host}/`), outcomeOf('passed', { families }), clock.monotonic());
+    void watch.seen(
+      httpCheck(`http://${host}/`),
+      outcomeOf('passed', { addresses: families.map(addressBy) }),
+      clock.monotonic(),
+    );
   };
   return { clock, answers, references, watch, fails, passes };
 }
 
 const host = (number: number): string => `h${number}.test`;
+const addressBy = (family: Family) => ({ address: family === 4 ? '192.0.2.1' : '2001:db8::1', family });
 
 test('the families of addresses', () => {
   expect(familiesOf([])).toEqual(NO_FAMILY);
@@ -73,15 +86,15 @@ test.each([
     for (let period = 0; period < 3; period += 1) {
       // Hosts that answer over the other family say nothing about this family.
       for (let number = 0; number < 20; number += 1) passes(host(number), other);
-      expect(await fails('only.test', gone)).toBe(true);
-      expect(await fails('down.test', other)).toBe(false);
-      expect(await fails('with-both.test', BOTH_FAMILIES)).toBe(false);
+      expect(await fails('only.test', gone)).toBe('network-down');
+      expect(await fails('down.test', other)).toBeNull();
+      expect(await fails('with-both.test', BOTH_FAMILIES)).toBeNull();
       expect(watch.isDown).toBe(true);
       await clock.advanceSettling(30_000);
     }
     answers[name] = true;
     await clock.advanceSettling(1_250);
-    expect(await fails('only.test', gone)).toBe(false);
+    expect(await fails('only.test', gone)).toBeNull();
     passes('only.test', gone);
     expect(watch.isDown).toBe(false);
   },
@@ -92,7 +105,7 @@ test('while both are gone, no failure is a verdict', async () => {
   answers.four = false;
   answers.six = false;
   for (const families of [ONLY_IPV4, ONLY_IPV6, BOTH_FAMILIES, NO_FAMILY]) {
-    expect(await fails('any.test', families)).toBe(true);
+    expect(await fails('any.test', families)).toBe('network-down');
   }
 });
 
@@ -103,31 +116,31 @@ test.each([
   'on a machine without a reference by %s, the other references stand for that family',
   async (_, present, families) => {
     const { answers, fails } = await bench(present);
-    expect(await fails('only.test', families)).toBe(false);
+    expect(await fails('only.test', families)).toBeNull();
     answers[present[0]] = false;
-    expect(await fails('only.test', families)).toBe(true);
+    expect(await fails('only.test', families)).toBe('network-down');
   },
 );
 
 test('a reference of unknown family does not speak for a family that has references of its own', async () => {
   const { answers, fails } = await bench(['four', 'either']);
   answers.four = false;
-  expect(await fails('a.test', ONLY_IPV4)).toBe(true);
-  expect(await fails('b.test', ONLY_IPV6)).toBe(false);
-  expect(await fails('unresolved.test', NO_FAMILY)).toBe(false);
+  expect(await fails('a.test', ONLY_IPV4)).toBe('network-down');
+  expect(await fails('b.test', ONLY_IPV6)).toBeNull();
+  expect(await fails('unresolved.test', NO_FAMILY)).toBeNull();
 });
 
 test('wrong references of one family are forgotten, and references of the other family are not', async () => {
   const { answers, fails, passes, clock } = await bench(['four', 'six']);
   answers.six = false;
-  expect(await fails('only.test', ONLY_IPV6)).toBe(true);
+  expect(await fails('only.test', ONLY_IPV6)).toBe('network-down');
   await clock.advanceSettling(1_000);
   for (let number = 0; number < 9; number += 1) passes(host(number), ONLY_IPV6);
   await clock.advanceSettling(29_000);
-  expect(await fails('only.test', ONLY_IPV6)).toBe(false);
+  expect(await fails('only.test', ONLY_IPV6)).toBeNull();
   // IPv4 is judged as before, although IPv6 is gone.
   answers.four = false;
-  expect(await fails('other.test', ONLY_IPV4)).toBe(true);
+  expect(await fails('other.test', ONLY_IPV4)).toBe('network-down');
 });
 
 test('an attempt that began before its family was back says nothing', async () => {
@@ -138,8 +151,8 @@ test('an attempt that began before its family was back says nothing', async () =
   await clock.advanceSettling(2_000);
   answers.six = true;
   await clock.advanceSettling(2_000);
-  expect(await fails('a.test', ONLY_IPV6, begunInVain)).toBe(true);
-  expect(await fails('b.test', ONLY_IPV4, begunInVain)).toBe(false);
+  expect(await fails('a.test', ONLY_IPV6, begunInVain)).toBe('network-down');
+  expect(await fails('b.test', ONLY_IPV4, begunInVain)).toBeNull();
 });
 
 test('a family that is gone for an hour is asked at the long interval', async () => {

@@ -1,4 +1,5 @@
 import type { DnsCheck } from '@svc/shared/messages/check.ts';
+import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { httpCheck, outcomeOf, timedOut } from '../../../../test/support/scripted-probe.ts';
@@ -50,10 +51,9 @@ function bench() {
     said.goneSince ??= clock.monotonic();
   };
   /**
-   * Whether an attempt that ends now failed because of the agent's network.
-   * Null: the network is not suspected.
+   * Why an attempt that ends now says nothing about its target. Null: it does.
    */
-  const seen = async (host: string, found = refused): Promise<boolean | null> =>
+  const seen = async (host: string, found = refused): Promise<NotRunReason | null> =>
     watch.seen(httpCheck(`http://${host}/`), found, clock.monotonic());
   return { clock, said, watch, seen, back, gone };
 }
@@ -73,18 +73,18 @@ const host = (number: number): string => `h${number}.test`;
 describe('a failure at connection level', () => {
   test("is the target's while a reference answers", async () => {
     const { seen, watch } = bench();
-    expect(await seen('a.test')).toBe(false);
-    expect(await seen('a.test', timedOut(5_000))).toBe(false);
+    expect(await seen('a.test')).toBeNull();
+    expect(await seen('a.test', timedOut(5_000))).toBeNull();
     expect(watch.isDown).toBe(false);
   });
 
   test('is ours when no reference answers any more, and several such hosts make the agent report it', async () => {
     const { seen, said, watch } = bench();
     said.answer = 'gone';
-    for (let number = 0; number < 5; number += 1) expect(await seen(host(number))).toBe(true);
+    for (let number = 0; number < 5; number += 1) expect(await seen(host(number))).toBe('network-down');
     expect(watch.isDown).toBe(true);
     said.answer = 'answered';
-    expect(await seen(host(0))).toBe(false);
+    expect(await seen(host(0))).toBeNull();
     await seen(host(1), passed);
     expect(watch.isDown).toBe(false);
   });
@@ -98,10 +98,10 @@ describe('a failure at connection level', () => {
     clock.advance(3_000);
     back();
     clock.advance(2_000);
-    expect(await watch.seen(check, timedOut(5_000), begunInVain)).toBe(true);
+    expect(await watch.seen(check, timedOut(5_000), begunInVain)).toBe('network-down');
     const begunSince = clock.monotonic();
     clock.advance(5_000);
-    expect(await watch.seen(check, timedOut(5_000), begunSince)).toBe(false);
+    expect(await watch.seen(check, timedOut(5_000), begunSince)).toBeNull();
   });
 
   test("is the target's where no reference counts", async () => {
@@ -133,11 +133,11 @@ test('any answer of the target stands, and no reference is asked', async () => {
 test('a reference that died alone hides an outage for one check, not longer', async () => {
   const { seen, said, clock } = bench();
   said.answer = 'gone';
-  expect(await seen('down.test')).toBe(true);
+  expect(await seen('down.test')).toBe('network-down');
   clock.advance(1_000);
   for (let number = 0; number < 9; number += 1) await seen(host(number), passed);
   clock.advance(29_000);
-  expect(await seen('down.test')).toBe(false);
+  expect(await seen('down.test')).toBeNull();
   // The reference no longer counts, so the network is not suspected.
   expect(await seen('other.test')).toBeNull();
 });
@@ -146,11 +146,11 @@ test('a reference that died alone, long before an outage, hides it for one check
   const { seen, said, clock, gone } = bench();
   gone();
   clock.advance(20_000);
-  expect(await seen('down.test')).toBe(true);
+  expect(await seen('down.test')).toBe('network-down');
   clock.advance(1_000);
   for (let number = 0; number < 9; number += 1) await seen(host(number), passed);
   clock.advance(29_000);
-  expect(await seen('down.test')).toBe(false);
+  expect(await seen('down.test')).toBeNull();
   expect(said.areKnown).toBe(false);
 });
 
@@ -161,7 +161,7 @@ test('a reference that died alone says nothing about a host that has answered si
   await seen('only.test', passed);
   clock.advance(30_000);
   for (let period = 0; period < 3; period += 1) {
-    expect(await seen('only.test')).toBe(false);
+    expect(await seen('only.test')).toBeNull();
     clock.advance(30_000);
   }
   expect(watch.isDown).toBe(false);
@@ -175,7 +175,7 @@ test('the answers of known hosts count, however many hosts there are', async () 
   clock.advance(1_000);
   for (let number = 0; number < 20_000; number += 1) await seen(host(number), passed);
   clock.advance(1_000);
-  expect(await seen(host(0))).toBe(false);
+  expect(await seen(host(0))).toBeNull();
 });
 
 test('an answer of a host from before the references were gone again says nothing', async () => {
@@ -187,7 +187,7 @@ test('an answer of a host from before the references were gone again says nothin
   clock.advance(10_000);
   gone();
   clock.advance(20_000);
-  expect(await seen('only.test')).toBe(true);
+  expect(await seen('only.test')).toBe('network-down');
 });
 
 test('a few hosts that still answer, in the same building, do not speak for the network', async () => {
@@ -195,22 +195,22 @@ test('a few hosts that still answer, in the same building, do not speak for the 
   said.answer = 'gone';
   for (let period = 0; period < 3; period += 1) {
     await seen('near.test', passed);
-    for (let number = 0; number < 9; number += 1) expect(await seen(host(number))).toBe(true);
+    for (let number = 0; number < 9; number += 1) expect(await seen(host(number))).toBe('network-down');
     clock.advance(30_000);
   }
 });
 
 test('a host that was down before the network is hidden with the others, and reported afterwards', async () => {
   const { seen, said, clock } = bench();
-  expect(await seen('down.test')).toBe(false);
+  expect(await seen('down.test')).toBeNull();
   for (let number = 0; number < 9; number += 1) await seen(host(number), passed);
   clock.advance(30_000);
   said.answer = 'gone';
-  expect(await seen(host(0))).toBe(true);
-  expect(await seen('down.test')).toBe(true);
+  expect(await seen(host(0))).toBe('network-down');
+  expect(await seen('down.test')).toBe('network-down');
   expect(said.areKnown).toBe(true);
   said.answer = 'answered';
-  expect(await seen('down.test')).toBe(false);
+  expect(await seen('down.test')).toBeNull();
 });
 
 const noRoute = outcomeOf('not_run', { reason: 'network-down' });

@@ -1,8 +1,10 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
+import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { ProbeOutcome } from '../probes/probe.ts';
-import { type Families, isBy, NO_FAMILY, ONLY_IPV4, ONLY_IPV6 } from './families.ts';
+import { type Families, familiesOf, isBy, NO_FAMILY, ONLY_IPV4, ONLY_IPV6 } from './families.ts';
 import { hostOfCheck } from './host-of-check.ts';
+import { noLocalRoute } from './local-route.ts';
 import { isLoopbackHost } from './own-addresses.ts';
 import type { References } from './references.ts';
 
@@ -45,6 +47,7 @@ type Answered = { readonly at: number; readonly families: Families };
  * Distinguishes failures of targets from a failure of the agent's own network.
  * When a host fails at connection level, this decides whose failure it is:
  *
+ *     a time-out, and the machine has no route any more ──────────▶ the network's
  *     no reference counts ────────────────────────────────────────▶ the target's
  *     a reference answers ────────────────────────────────────────▶ the target's (*)
  *     no reference answers any more
@@ -95,11 +98,11 @@ export class NetworkWatch {
    * Records the outcome of an attempt, and finds out who caused a failure.
    *
    * @param startedAt start of the attempt, monotonic ms
-   * @returns whether the agent's network caused the failure; null when the attempt did not fail
-   *   at connection level, when its host is a loopback host, or when no reference counts
+   * @returns why the attempt says nothing about its target, or null if the failure is the target's. Null
+   *   without a promise: the attempt did not fail at connection level, or its host is a loopback host
    */
-  seen(check: Check, found: ProbeOutcome, startedAt: number): Promise<boolean> | null {
-    const families = found.families ?? NO_FAMILY;
+  seen(check: Check, found: ProbeOutcome, startedAt: number): Promise<NotRunReason | null> | null {
+    const families = familiesOf(found.addresses ?? []);
     if (found.outcome === 'not_run') {
       if (found.reason === 'network-down') this.#noteCutOff(hostOfCheck(check), families);
       return null;
@@ -112,8 +115,24 @@ export class NetworkWatch {
       this.#noteAnswer(host, check, { at: startedAt, families });
       return null;
     }
-    const failing = this.#failed(host, startedAt, families);
-    return this.#parts.references.areKnown ? this.#askReferences(host, failing, startedAt) : null;
+    return this.#whyNotRun(host, found, this.#failed(host, startedAt, families), startedAt);
+  }
+
+  async #whyNotRun(
+    host: string,
+    { timedOut, addresses = [] }: ProbeOutcome,
+    failing: Failing,
+    startedAt: number,
+  ): Promise<NotRunReason | null> {
+    // A route that goes away during an attempt causes no error on its socket, only silence. References
+    // that are on the agent's own link still answer.
+    if (timedOut === true && addresses.length > 0) {
+      const noRoute = await noLocalRoute(addresses.map((address) => ({ address, code: 'ETIMEDOUT' })));
+      if (noRoute?.reason === 'network-down') this.#noteCutOff(host, failing.families);
+      if (noRoute !== null) return noRoute.reason;
+    }
+    if (!this.#parts.references.areKnown) return null;
+    return (await this.#askReferences(host, failing, startedAt)) ? 'network-down' : null;
   }
 
   /**

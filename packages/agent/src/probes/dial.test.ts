@@ -142,7 +142,7 @@ describe('several addresses', () => {
     const port = await refusedPort();
     expect(await dialled('a', port, options(resolverOf([V6('::1'), V4('127.0.0.1')])))).toMatchObject({
       message: `connection refused (ECONNREFUSED [::1]:${port}, 127.0.0.1:${port})`,
-      families: [4, 6],
+      addresses: [V6('::1'), V4('127.0.0.1')],
     });
   });
 
@@ -165,7 +165,7 @@ describe('time-out', () => {
       kind: 'failed',
       code: 'ETIMEDOUT',
       timedOut: true,
-      families: [4],
+      addresses: [V4('127.0.0.2'), V4(host)],
       message: `no connection within 60 ms (ETIMEDOUT ${host}:${port}); connection refused (ECONNREFUSED 127.0.0.2:${port})`,
     });
     expect(result.connectMs).toBeGreaterThan(50);

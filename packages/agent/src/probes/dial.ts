@@ -5,7 +5,6 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { onAbort } from '@svc/shared/waiting.ts';
 import { type Bounded, Deadline } from '../deadline.ts';
 import { localFailureOf } from '../local-failure.ts';
-import { type Families, familiesOf } from '../network/families.ts';
 import { noIpv6For, noLocalRoute } from '../network/local-route.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
 import { CONNECT_FAILURES } from './socket-failure.ts';
@@ -41,16 +40,22 @@ export type DialResult = DialTimes &
     /**
      * The target failed. `code` is the system's error code (such as `ECONNREFUSED`), a
      * code of {@link ResolveError}, or `ETIMEDOUT` when the time limit was reached.
-     * `families` are the families of the dialled addresses, absent when none was dialled.
+     * `addresses` are the addresses that were dialled so far, absent when none was.
      */
-    | { kind: 'failed'; code: string; message: string; timedOut: boolean; families?: Families }
+    | {
+        kind: 'failed';
+        code: string;
+        message: string;
+        timedOut: boolean;
+        addresses?: readonly ResolvedAddress[];
+      }
     /** The egress rules deny every address of the host, so nothing was dialled. */
     | { kind: 'denied'; message: string }
     /**
      * This machine could not connect, for example because no socket is left, it has no route, a rule forbids
      * the connection, no name server answers, or svc has a defect. This says nothing about the target.
      */
-    | { kind: 'unable'; message: string; reason: NotRunReason; families?: Families }
+    | { kind: 'unable'; message: string; reason: NotRunReason; addresses?: readonly ResolvedAddress[] }
     /** `signal` aborted, or the resolver was closed. */
     | { kind: 'aborted' }
   );
@@ -204,18 +209,18 @@ class Dialling implements Bounded {
   async #askForRoute(): Promise<void> {
     const noRoute = await noLocalRoute(this.#failures);
     if (noRoute === null) this.#refused();
-    else this.#finish({ kind: 'unable', ...noRoute, families: this.#families });
+    else this.#finish({ kind: 'unable', ...noRoute, addresses: this.#dialled });
   }
 
   #refused(): void {
     const code = this.#failures[0]?.code ?? 'EUNKNOWN';
     const message = describe(this.#failures, this.#port);
-    this.#finish({ kind: 'failed', code, message, timedOut: false, families: this.#families });
+    this.#finish({ kind: 'failed', code, message, timedOut: false, addresses: this.#dialled });
   }
 
-  /** The families of the addresses that were dialled so far. */
-  get #families(): Families {
-    return familiesOf(this.#addresses.slice(0, this.#next));
+  /** The addresses that were dialled so far. */
+  get #dialled(): readonly ResolvedAddress[] {
+    return this.#addresses.slice(0, this.#next);
   }
 
   onDeadline(): void {
@@ -233,7 +238,7 @@ class Dialling implements Bounded {
     const silent = [...this.#open.values()].map(({ address }) => endpoint(address, this.#port));
     const others = this.#failures.length === 0 ? '' : `; ${describe(this.#failures, this.#port)}`;
     const message = `no connection within ${timeoutMs} ms (ETIMEDOUT ${listed(silent)})${others}`;
-    this.#finish({ kind: 'failed', code: 'ETIMEDOUT', message, timedOut: true, families: this.#families });
+    this.#finish({ kind: 'failed', code: 'ETIMEDOUT', message, timedOut: true, addresses: this.#dialled });
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { JudgedAssertion } from '@svc/shared/assertions/evaluate.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { NotRunReason, Phases } from '@svc/shared/messages/check-result.ts';
-import type { Families } from '../network/families.ts';
+import type { ResolvedAddress } from '../resolve/resolver.ts';
 
 /**
  * The finding of one attempt. `failed` is a verdict about the target. `not_run`
@@ -28,11 +28,11 @@ export type ProbeOutcome = {
    */
   notConnected?: boolean;
   /**
-   * The address family of the connection. Without a connection, the families of the host's addresses
-   * (HTTP), or of those that were dialled so far (TCP). Absent or empty when no address was to be
-   * dialled, and when a proxy connects to the target.
+   * The address of the connection. Without a connection, the host's addresses (HTTP), or those that were
+   * dialled so far (TCP). Absent or empty when no address was to be dialled, and when a proxy connects to
+   * the target.
    */
-  families?: Families;
+  addresses?: readonly ResolvedAddress[];
   certificateExpiresAt?: number;
   /**
    * The verdict on each assertion. Set only with `judgesEach`, and

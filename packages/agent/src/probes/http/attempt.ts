@@ -389,7 +389,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
     measured = this.#stopwatch.read(),
   ): ProbeOutcome {
     const outcome: ProbeOutcome = { outcome: kind, ...measured };
-    if (this.#exchange !== undefined) outcome.families = this.#exchange.families;
+    if (this.#exchange !== undefined) outcome.addresses = this.#exchange.addresses;
     if (this.#head !== undefined) outcome.statusCode = this.#head.statusCode;
     if (message !== undefined) outcome.errorMessage = message.slice(0, LIMITS.errorMessage);
     if (this.#certificateExpiresAt !== undefined) outcome.certificateExpiresAt = this.#certificateExpiresAt;

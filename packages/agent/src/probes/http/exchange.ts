@@ -4,7 +4,6 @@ import type { EgressGuard } from '@svc/shared/egress.ts';
 import { codeOf } from '@svc/shared/errors.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
-import { type Families, familiesOf } from '../../network/families.ts';
 import { noLocalRoute } from '../../network/local-route.ts';
 import type { ResolvedAddress, Resolver } from '../../resolve/resolver.ts';
 import { type DialParts, type DialResult, dial } from '../dial.ts';
@@ -85,10 +84,10 @@ export type ExchangeParts = {
  */
 export class Exchange implements SocketListener {
   /**
-   * The family of the connection. Until the exchange is connected, the list has
-   * the families of all its addresses. The list is empty when a proxy connects.
+   * The address of the connection. Until the exchange is connected, the list has
+   * all addresses of the host. The list is empty when a proxy connects.
    */
-  families: Families;
+  addresses: readonly ResolvedAddress[];
   readonly #parts: ExchangeParts;
   readonly #listener: ExchangeListener;
   readonly #parser: ResponseParser;
@@ -111,7 +110,7 @@ export class Exchange implements SocketListener {
   constructor(parts: ExchangeParts, listener: ExchangeListener) {
     this.#parts = parts;
     this.#listener = listener;
-    this.families = familiesOf(parts.addresses);
+    this.addresses = parts.addresses;
     this.#parser = new ResponseParser(parts.hop.method, listener, parts.keptBodies);
   }
 
@@ -187,7 +186,7 @@ export class Exchange implements SocketListener {
       return;
     }
     const { socket } = result;
-    if ('address' in result) this.families = familiesOf([result.address]);
+    if ('address' in result) this.addresses = [result.address];
     if (this.#isClosed) {
       socket.destroy();
       return;

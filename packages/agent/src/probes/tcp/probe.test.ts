@@ -42,7 +42,7 @@ describe('a listener', () => {
       outcome: 'passed',
       latency: expect.any(Number),
       phases: { connect: outcome.latency },
-      families: [4],
+      addresses: [{ address: '127.0.0.1', family: 4 }],
     });
     expect(outcome.latency).toBeGreaterThan(0);
   });
@@ -69,7 +69,7 @@ describe('a listener', () => {
 
   test.skipIf(skipsIpv6)('on IPv6 loopback, in brackets', async () => {
     const outcome = await run(`[::1]:${await listen('::1')}`);
-    expect(outcome).toMatchObject({ outcome: 'passed', families: [6] });
+    expect(outcome).toMatchObject({ outcome: 'passed', addresses: [{ address: '::1', family: 6 }] });
   });
 });
 

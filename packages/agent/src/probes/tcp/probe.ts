@@ -2,7 +2,6 @@ import type { EgressGuard } from '@svc/shared/egress.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { TcpCheck } from '@svc/shared/messages/check.ts';
 import type { Phases } from '@svc/shared/messages/check-result.ts';
-import { familiesOf } from '../../network/families.ts';
 import type { Resolver } from '../../resolve/resolver.ts';
 import { type DialResult, dial } from '../dial.ts';
 import type { Probe, ProbeContext, ProbeOutcome } from '../probe.ts';
@@ -51,10 +50,10 @@ function outcomeOf(result: DialResult): ProbeOutcome {
   const common = { latency: (result.dnsMs ?? 0) + (result.connectMs ?? 0), phases };
   switch (result.kind) {
     case 'connected':
-      return { outcome: 'passed', ...common, families: familiesOf([result.address]) };
+      return { outcome: 'passed', ...common, addresses: [result.address] };
     case 'failed': {
       const failed: ProbeOutcome = { outcome: 'failed', ...common, errorMessage: bounded(result.message) };
-      if (result.families !== undefined) failed.families = result.families;
+      if (result.addresses !== undefined) failed.addresses = result.addresses;
       if (result.timedOut) return { ...failed, timedOut: true };
       const isCut = result.connectMs !== undefined || result.code === 'ESERVFAIL';
       return isCut ? { ...failed, notConnected: true } : failed;
@@ -72,7 +71,7 @@ function outcomeOf(result: DialResult): ProbeOutcome {
         reason: result.reason,
         ...common,
         errorMessage: bounded(result.message),
-        ...(result.families === undefined ? {} : { families: result.families }),
+        ...(result.addresses === undefined ? {} : { addresses: result.addresses }),
       };
     case 'aborted':
       return { outcome: 'not_run', reason: 'shutting-down', ...common };
