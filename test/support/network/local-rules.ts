@@ -134,8 +134,8 @@ process.stdout.write(
 );
 ip('-6 addr add 2001:db8:1::3/64 dev up0 nodad');
 // The gateways take every packet, and nothing answers.
-ip('neigh add 10.0.0.1 lladdr 02:00:00:00:00:01 dev up0');
-ip('neigh add 2001:db8:1::1 lladdr 02:00:00:00:00:01 dev up0');
+ip('neigh replace 10.0.0.1 lladdr 02:00:00:00:00:01 dev up0');
+ip('neigh replace 2001:db8:1::1 lladdr 02:00:00:00:00:01 dev up0');
 await tellOfSilence('silent', () => {});
 await tellOfSilence('route gone under way', () => {
   ip('route del default');
