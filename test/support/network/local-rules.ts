@@ -107,6 +107,8 @@ ip('link set lo up');
 ip('link add up0 type veth peer name gw0');
 // The kernel asks a thousand times whether an address is free, so it stays tentative while the story lasts.
 writeFileSync('/proc/sys/net/ipv6/conf/up0/dad_transmits', '1000');
+// The other end has no IPv6 address, or the kernel would send from that one as soon as it is no longer tentative.
+writeFileSync('/proc/sys/net/ipv6/conf/gw0/disable_ipv6', '1');
 ip('addr add 10.0.0.2/24 dev up0');
 ip('link set gw0 up');
 ip('link set up0 up');
