@@ -32,11 +32,12 @@ const parts = {
 };
 const http = createHttpProbe(parts);
 const tcp = createTcpProbe(parts);
-// Every attempt fails at once. The time-out only ends one that hangs.
 const tcpCheck: TcpCheck = { type: 'tcp', uri: '', timeout: 1_000, retry: 0, degraded_at: 0 };
+/** Time-out of the attempts that get no answer, ms. */
 const SILENCE_MS = 2_000;
 /** The state of a socket in the kernel's list (proc(5)). */
 const SYN_SENT = '02';
+// Every other attempt fails at once. The time-out only ends one that hangs.
 const context = { timeoutMs: 60_000, signal: new AbortController().signal };
 
 function said({ outcome, reason, errorMessage }: ProbeOutcome): string[] {
@@ -81,17 +82,17 @@ async function tellOfSilence(step: string, change: () => void): Promise<void> {
     const byTcp = { ...tcpCheck, uri: `${host}:80` };
     const byHttp = [`http://${host}/`, `https://${host}/`].map((url) => httpCheck({ url }));
     return [
-      { name: byTcp.uri, check: byTcp, found: tcp.run(byTcp, limited) },
-      ...byHttp.map((check) => ({ name: check.url, check, found: http.run(check, limited) })),
+      { name: byTcp.uri, check: byTcp, run: tcp.run(byTcp, limited) },
+      ...byHttp.map((check) => ({ name: check.url, check, run: http.run(check, limited) })),
     ];
   });
   while (connecting() < runs.length) await turn();
   change();
   const outcomes: Record<string, readonly string[]> = {};
-  for (const { name, check, found } of runs) {
-    const { outcome, errorMessage } = await found;
-    const why = await watch.seen(check, await found, startedAt);
-    outcomes[name] = [`${why ?? outcome}: ${errorMessage}`];
+  for (const { name, check, run } of runs) {
+    const found = await run;
+    const why = await watch.seen(check, found, startedAt);
+    outcomes[name] = [`${why ?? found.outcome}: ${found.errorMessage}`];
   }
   await references.stop();
   process.stdout.write(`${JSON.stringify({ step, outcomes, alerts: [], sick: [] })}\n`);
