@@ -667,6 +667,51 @@ test.each<[string, Partial<World>]>([
       judging: { quorum: 'all', confirmAfter: 1, recoverAfter: 1 },
     },
   ],
+  [
+    'the clock was set back and a start sets the votes aside: passes of before it keep an error that needs more of them',
+    {
+      seed: 317_637,
+      id: 225_047,
+      lengthMs: 1_080_000,
+      periodMs: 30_000,
+      regions: ['hosta-ord'],
+      agents: ['hosta-ord'],
+      timeoutMs: 45_000,
+      retry: 0,
+      isAhead: true,
+      mishaps: { ...CALM, lagMs: 15_826 },
+      troubles: [{ from: 484_284, until: 566_480, regions: ['hosta-ord'], sees: 'hung', flapMs: 0 }],
+      moves: [
+        { at: 536_163, do: 'set-wall-clock', byMs: -1_031_737 },
+        { at: 585_961, do: 'freeze', forMs: 26_227, isUnanswered: true },
+        { at: 778_087, do: 'set-back', commits: 18, forMs: 21_548 },
+      ],
+      commits: { writeMs: 1, answerMs: 1_000, stalls: 0, stallMs: 8_000 },
+      isPair: true,
+      judging: { quorum: 1, confirmAfter: 1, recoverAfter: 10 },
+    },
+  ],
+  [
+    'a longer period is declared during a downtime: a slot from before it waits for a region by the new period',
+    {
+      seed: 338_979,
+      id: 46_870,
+      lengthMs: 210_000,
+      periodMs: 30_000,
+      regions: ['own-22', 'own-24', 'hostc-asia-southeast1'],
+      agents: ['own-22', 'own-24', 'hostc-asia-southeast1'],
+      timeoutMs: 45_000,
+      retry: 0,
+      laggards: ['own-24', 'hostc-asia-southeast1'],
+      isAhead: true,
+      mishaps: { ...CALM, lagMs: 155_693 },
+      moves: [
+        { at: 22_113, do: 'restart', downMs: 87_672, isBeforeCommit: true },
+        { at: 59_139, do: 'change-period', periodMs: 300_000 },
+      ],
+      isDeclaredMeanwhile: true,
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

@@ -101,6 +101,11 @@ export class Confirmation {
     return after;
   }
 
+  /** Whether the slots keep the status `standing`, if the newest of them says `says`. */
+  keeps(standing: MonitorStatus, says: Said, isOpen: boolean, monitor: LiveMonitor): boolean {
+    return this.#rowAfter(says, standing, isOpen, monitor).status === standing;
+  }
+
   #rowAfter(
     says: Said,
     standing: MonitorStatus,

@@ -152,13 +152,13 @@ export class Picture {
 
   /**
    * Handles a start over a row of the monitor whose period, quorum and confirmation may not be in effect yet.
-   * The votes count by this row from now on. Returns whether votes now count for another time than before.
+   * Slots and votes count by this row from now on. Returns whether votes now count for another time than before.
    */
   countBy(rows: LiveMonitor | null, now: Now): boolean {
     this.#mayLack = rows !== null && this.#electorate.hasNewRegion(rows.regions);
     if (rows !== null && this.monitor !== null) {
-      const { quorum, confirmAfter, recoverAfter } = rows;
-      this.monitor = { ...this.monitor, quorum, confirmAfter, recoverAfter };
+      const { periodMs, longestCheckMs, quorum, confirmAfter, recoverAfter } = rows;
+      this.monitor = { ...this.monitor, periodMs, longestCheckMs, quorum, confirmAfter, recoverAfter };
     }
     return rows !== null && this.votes.startWith(freshMs(rows.periodMs, rows.longestCheckMs), now);
   }
@@ -180,12 +180,14 @@ export class Picture {
   }
 
   /**
-   * Whether the votes make this status again after too few votes were left for a moment only.
-   * "A timer may be late" or wait for a commit, and an event before it may bring enough votes.
+   * Whether the votes make this status again after too few votes were left for a moment only. "A timer may be
+   * late" or wait for a commit, or for the end of a start, and an event before it may bring enough votes.
    */
   makesAgain(status: MonitorStatus, now: Now): boolean {
-    if (now.monotonic - Math.max(this.#tooFewSince, this.busyUntil) > TIMER_MS) return false;
-    return statusOf({ ...this.#question(now), standing: status }) === status;
+    if (now.monotonic - Math.max(this.#tooFewSince, this.busyUntil, this.#upSince) > TIMER_MS) return false;
+    const says = statusOf({ ...this.#question(now), standing: status });
+    if (says === 'unknown' || this.monitor === null) return says === status;
+    return this.#confirmation.keeps(status, says, this.#isOpen, this.monitor);
   }
 
   /**
