@@ -712,6 +712,27 @@ test.each<[string, Partial<World>]>([
       isDeclaredMeanwhile: true,
     },
   ],
+  [
+    'the clock was set before a start, so it is not known when a vote ages: an older report does not end that doubt',
+    {
+      seed: 398_091,
+      id: 240_956,
+      lengthMs: 2_010_000,
+      periodMs: 30_000,
+      regions: ['own-0', 'own-2', 'hostb-sin'],
+      agents: ['own-0', 'own-2', 'hostb-sin'],
+      timeoutMs: 45_000,
+      retry: 0,
+      isAhead: true,
+      mishaps: { ...CALM, notRun: 0.3, doubled: 0.1, late: 0.3, lagMs: 144_018 },
+      troubles: [{ from: 1_570_154, until: 2_080_274, regions: null, sees: 'hung', flapMs: 0 }],
+      moves: [
+        { at: 1_734_025, do: 'set-wall-clock', byMs: 261 },
+        { at: 1_809_440, do: 'set-back', commits: 13, forMs: 766 },
+      ],
+      isPair: true,
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

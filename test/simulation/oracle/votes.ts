@@ -143,7 +143,8 @@ export class Votes {
     now: Now,
     isDoubted: boolean = this.#doubts.any(now),
   ): boolean {
-    this.#doubts.cast(vote);
+    // A report about an older slot does not replace the vote, so it is not known either when the vote ages.
+    if (vote.slot > (this.#last.get(vote.region)?.slot ?? 0)) this.#doubts.cast(vote);
     const { periodMs = 0 } = monitor ?? {};
     if (isDoubted) this.#doubts.addAlso(vote.region, vote.freshUntil - periodMs, vote.freshUntil + periodMs);
     return castInto(this.#last, vote, monitor, now);
