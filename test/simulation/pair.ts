@@ -1,4 +1,4 @@
-import { Lease } from '@svc/coordinator/leading/lease.ts';
+import { Lease, Renewals } from '@svc/coordinator/leading/lease.ts';
 import { StoreError } from '@svc/coordinator/store/errors.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
@@ -97,12 +97,14 @@ export class Pair {
     process.isTaking = true;
     const clock = new MortalClock(process.up);
     const store = this.#storeFor(process);
+    const leaseClock = this.#driftingClock(process.number, clock);
     const lease = await Lease.take({
       store,
       isAlone: false,
       shard: 0,
       coordinator: String(process.number),
-      clock: this.#driftingClock(process.number, clock),
+      renewals: new Renewals({ clock: leaseClock, log }),
+      clock: leaseClock,
       log,
       onLost: () => {
         clock.die();

@@ -20,7 +20,7 @@ import { nextShardStep, type ShardStep } from './balance.ts';
 import { type LeadershipParts, type NatsConnection, readShard, type ShardData } from './build-leadership.ts';
 import type { LeaderServices, Leaders } from './leader-services.ts';
 import { Leadership, LeadershipEnded } from './leadership.ts';
-import { Lease } from './lease.ts';
+import { Lease, Renewals } from './lease.ts';
 
 /**
  * Interval at which a coordinator checks whether the lease of a
@@ -96,6 +96,7 @@ export class Leading implements ChangeEffects, Leaders {
   readonly #parts: LeadingParts;
   /** The id of this coordinator, drawn at random. */
   readonly #coordinator = randomUUID();
+  readonly #renewals: Renewals;
   /** The loop that waits for leases, and its abort controller; null: this object is stopped. */
   #looking: { readonly stopping: AbortController; ended: Promise<void> } | null = null;
   /** What is led, or starts to lead, by the id of the shard. */
@@ -120,6 +121,7 @@ export class Leading implements ChangeEffects, Leaders {
 
   constructor(parts: LeadingParts) {
     this.#parts = parts;
+    this.#renewals = new Renewals({ clock: parts.leaseClock, log: parts.log });
   }
 
   get shardCount(): number {
@@ -329,6 +331,7 @@ export class Leading implements ChangeEffects, Leaders {
       coordinator: this.#coordinator,
       store,
       isAlone,
+      renewals: this.#renewals,
       clock,
       log,
       onLost: () => ended.resolve(),

@@ -4,7 +4,9 @@ import { silentLog, type TemporaryStore, temporaryStore } from '../../../../test
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { errorCodeOf, insertWorkspace } from '../../../../test/support/transactions.ts';
 import { LEASE_MS } from '../store/shard-lease.ts';
-import { Lease, RENEW_EVERY_MS, Trust } from './lease.ts';
+import { countShards } from '../store/shards.ts';
+import type { Store } from '../store/store.ts';
+import { Lease, RENEW_EVERY_MS, Renewals, Trust } from './lease.ts';
 
 /** Random renewals, one after another. All times are ms of real time. */
 const renewals = fc.array(
@@ -71,20 +73,23 @@ describe('a lease', () => {
   let temporary: TemporaryStore;
   let clock: FakeClock;
   let lost: string[];
+  let renewals: Renewals;
 
   beforeEach(async () => {
     temporary = await temporaryStore();
     clock = new FakeClock();
+    renewals = new Renewals({ clock, log: silentLog });
     lost = [];
   });
   afterEach(() => temporary.dispose());
 
-  const take = (name: string, isAlone = false) =>
+  const take = (name: string, isAlone = false, shard = 0, store: Store = temporary.store) =>
     Lease.take({
-      shard: 0,
+      shard,
       coordinator: name,
-      store: temporary.store,
+      store,
       isAlone,
+      renewals,
       clock,
       log: silentLog,
       onLost: () => lost.push(name),
@@ -131,6 +136,39 @@ describe('a lease', () => {
     const third = await take('c');
     expect(third).not.toBeNull();
     await third?.resign();
+  });
+
+  test('of one of many shards is renewed in the transaction that renews the others, until it is lost', async () => {
+    const { store } = temporary;
+    await countShards(store, 3);
+    let transactions = 0;
+    const counted: Store = {
+      read: store.read,
+      work: store.work,
+      declarations: 0,
+      transaction: (work) => store.transaction(work),
+      declare: (work) => store.declare(work),
+      commit: (steps) => {
+        transactions += 1;
+        return store.commit(steps);
+      },
+      close: () => store.close(),
+    };
+    const leases = [];
+    for (const shard of [0, 1, 2]) leases.push(await take(`a of ${shard}`, false, shard, counted));
+    await store.commit([{ sql: 'UPDATE shards SET expires_at = 0 WHERE id = 1', rows: [[]] }]);
+    const other = await take('b of 1', false, 1);
+    transactions = 0;
+    for (let time = 0; time < 5; time += 1) {
+      clock.advance(RENEW_EVERY_MS);
+      await written();
+    }
+    expect(transactions).toBe(5);
+    expect(lost).toEqual(['a of 1']);
+    expect(leases.map((lease) => lease?.isTrusted())).toEqual([true, false, true]);
+    for (const lease of [...leases, other]) await lease?.resign();
+    clock.advance(RENEW_EVERY_MS);
+    expect(transactions).toBe(7);
   });
 
   test('of the only coordinator of a database needs no renewal', async () => {

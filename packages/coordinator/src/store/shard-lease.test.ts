@@ -166,6 +166,21 @@ describe('a leader', () => {
     expect(told).toEqual([9_000]);
   });
 
+  test('whose last writes the database has lost is told so by the renewal of many leases', async () => {
+    await take('a');
+    const { leader, told, passTo } = leaderOf('a');
+    await FencedStore.renewAll([leader]);
+    const [earlier] = await rows();
+    await expire();
+    passTo(7);
+    await FencedStore.renewAll([leader]);
+    expect(await take('b')).toBe(false);
+    await goBackTo(earlier);
+    await FencedStore.renewAll([leader]);
+    expect(told).toEqual([0, 7, 'lost']);
+    expect(await rows()).toMatchObject([{ writes: earlier?.writes }]);
+  });
+
   test('is refused by a database that does not have its take of the lease', async () => {
     const { leader, told } = leaderOf('a');
     expect(await errorCodeOf(leader.renew())).toBe('not-leading');

@@ -103,6 +103,11 @@ function fenceOf({ shard, term }: ShardTerm, writes: number): SqlStep {
   };
 }
 
+/** Whether the transaction is durable although its answer was lost. */
+function isUnanswered(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'store-unanswered';
+}
+
 function changesOf(step: Iterable<RowOutcome> | undefined): number {
   return [...(step ?? [])][0]?.changes ?? 0;
 }
@@ -119,6 +124,10 @@ export type LeaseHolder = ShardTerm & {
    */
   readonly onLost: () => void;
 };
+
+/** Renews a lease, unless it is lost for the reasons that {@link fenceOf} names. */
+const RENEWAL = `UPDATE shards SET writes = writes + 1, expires_at = database_now() + ?
+  WHERE id = ? AND term = ? AND writes >= ?`;
 
 /**
  * The store of a leader. Each of its transactions renews the lease, and writes nothing if the lease is lost.
@@ -155,6 +164,34 @@ export class FencedStore implements Store {
       begin();
       return (await this.#store.commit([...steps, fenceOf(this.#holder, this.#writes)])).slice(0, -1);
     });
+  }
+
+  /**
+   * Renews the leases of these stores of one database in one transaction, and tells each holder whether its
+   * lease was renewed or is lost.
+   *
+   * @throws StoreError. No holder is told anything then
+   */
+  static async renewAll(stores: readonly FencedStore[]): Promise<void> {
+    const [first] = stores;
+    if (first === undefined) return;
+    const rows = stores.map((store) => [LEASE_MS, store.#holder.shard, store.#holder.term, store.#writes]);
+    const begunAt = stores.map((store) => store.#holder.now());
+    try {
+      const [outcomes = []] = await first.#store.commit([{ sql: RENEWAL, rows }]);
+      const changes = [...outcomes].map((outcome) => outcome.changes);
+      for (const [index, store] of stores.entries()) {
+        if (changes[index] !== 1) {
+          store.#holder.onLost();
+          continue;
+        }
+        store.#writes += 1;
+        store.#holder.onRenewed(begunAt[index] as number);
+      }
+    } catch (error) {
+      if (isUnanswered(error)) for (const store of stores) store.#writes += 1;
+      throw error;
+    }
   }
 
   /** Renews the lease. */
@@ -199,7 +236,7 @@ export class FencedStore implements Store {
     } catch (error) {
       const code = error instanceof StoreError ? error.code : null;
       if (code === 'not-leading') onLost();
-      if (code === 'store-unanswered') this.#writes += 1;
+      if (isUnanswered(error)) this.#writes += 1;
       // The fence is the last step. So the constraint may have met rows of a later leader, and this throws instead.
       if (code === 'store-constraint') await this.renew();
       throw error;
