@@ -97,6 +97,10 @@ test('shards are led evenly, and no result and no alert is lost or doubled when 
   await hook.received(MONITORS);
   await Promise.all([untilAll(first, 'error'), untilAll(second, 'error')]);
 
+  // Each line of the log about a monitor names the monitor's shard.
+  const changes = [...first.transitions, ...second.transitions];
+  expect(changes.map(({ shard }) => shard)).toEqual(changes.map(({ monitor }) => monitor.id % SHARDS));
+
   // The second coordinator leads all shards, and ends the incidents that began at either coordinator.
   await first.stopCoordinator();
   await untilLed([second, SHARDS]);

@@ -61,6 +61,8 @@ export type Transition = {
   from: string;
   to: string;
   reason: string;
+  /** Left out: the service has one shard. */
+  shard?: number;
 };
 
 /** The key of all services of this process. A coordinator that takes over one of their databases needs it. */

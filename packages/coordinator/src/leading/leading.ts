@@ -322,7 +322,8 @@ export class Leading implements ChangeEffects, Leaders {
    * @throws StoreError, DeclarationError, LeadershipEnded. After an error nothing runs
    */
   async #lead(shard: number, signal: AbortSignal): Promise<void> {
-    const { store, isAlone, shardCount, leaseClock: clock, log } = this.#parts;
+    const { store, isAlone, shardCount, leaseClock: clock } = this.#parts;
+    const log = shardCount === 1 ? this.#parts.log : this.#parts.log.child({ shard });
     const ended = Promise.withResolvers<void>();
     const ahead = this.#ahead.get(shard);
     this.#ahead.delete(shard);
@@ -347,13 +348,12 @@ export class Leading implements ChangeEffects, Leaders {
       shard: { id: shard, count: shardCount },
       store: lease.store,
       maySend,
+      log,
     });
     const led = { leadership, lease };
     this.#led.set(shard, led);
-    const named = shardCount === 1 ? {} : { shard };
     void ended.promise.then(() => {
       log.warn(
-        named,
         'another coordinator has taken the lease, or the database has lost writes: this one stops leading',
       );
       return this.#end(shard, led);
@@ -365,7 +365,7 @@ export class Leading implements ChangeEffects, Leaders {
       await leadership.start(data ?? null);
       // The old services would keep the whole former leadership in memory.
       if (shard === 0) this.#lastServices = null;
-      log.info({ event: 'leading', ...named }, 'this coordinator leads');
+      log.info({ event: 'leading' }, 'this coordinator leads');
     } catch (error) {
       const isLost = lease.isOver && !signal.aborted;
       await this.#end(shard, led);
