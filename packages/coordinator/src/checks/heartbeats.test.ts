@@ -95,6 +95,41 @@ test('a reading whose stream has another leader has a gap, and another reading b
   expect(await readers.isGapless(FRA)).toBe(true);
 });
 
+test('attempts that fail become rarer, but not without a connection, and then renew the stream', async () => {
+  const attempts: number[] = [];
+  const renewals: number[] = [];
+  let isConnected = true;
+  const failing = new HeartbeatReaders({
+    regions: [FRA],
+    bus: {
+      get isConnected() {
+        return isConnected;
+      },
+      readHeartbeats: (_region, _handler, _onEnd, isAnew) => {
+        attempts.push(clock.monotonic());
+        if (isAnew) renewals.push(clock.monotonic());
+        return Promise.reject(new Error('no leader'));
+      },
+    },
+    clock,
+    log: pino({ level: 'silent' }),
+    counters,
+    onHeartbeat: () => {},
+    onReading: () => {},
+  });
+  const from = clock.monotonic();
+  await failing.open();
+  for (let time = 0; time < 160; time += 1) await clock.advanceSettling(100);
+  expect(attempts.map((at) => at - from)).toEqual([0, 500, 1_500, 3_500, 7_500, 11_500, 15_500]);
+  expect(renewals).toEqual(attempts.slice(-1));
+  isConnected = false;
+  attempts.length = 0;
+  for (let time = 0; time < 80; time += 1) await clock.advanceSettling(100);
+  expect(attempts).toHaveLength(10);
+  expect(renewals).toHaveLength(1);
+  await failing.close();
+});
+
 test('a stream that is renewed is made anew once', async () => {
   await readers.open();
   readers.renewStream(FRA);

@@ -14,13 +14,18 @@ import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { aborted, pause } from '@svc/shared/waiting.ts';
 import type { Agents } from './agents.ts';
 
-/** Wait before the heartbeats are read again after a reading has ended, ms. */
-const RETRY_MS = 500;
+/**
+ * Wait before the heartbeats are read again after a reading has ended or an attempt to begin one has failed, ms.
+ * It doubles with each further failure up to the second value. A cluster without a majority of its servers
+ * refuses each attempt at once, and a coordinator with 32 shards makes one for each shard and region.
+ */
+const RETRY_FIRST_MS = 500;
+const RETRY_LONGEST_MS = 4_000;
 /**
  * Number of failed attempts in a row to begin a reading, after which the stream is created again (in a
  * cluster only). If the stream has no leader, the attempts take some 25 s, and an election takes 9 s.
  */
-const RENEWED_AFTER = 10;
+const RENEWED_AFTER = 6;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -101,13 +106,14 @@ export class HeartbeatReaders {
         await this.#readUntilEnd(region, onFirst);
         failures = 0;
       } catch (error) {
-        failures += 1;
-        if (failures % RENEWED_AFTER === 0) this.#renewed.add(region);
-        // The bus itself reports a lost connection, so nothing is logged while there is none.
-        if (bus.isConnected) this.#log.warn(UNREAD, { region, error: messageOf(error) });
+        // Without a connection, a failure says nothing about the stream, and the bus itself reports the loss.
+        failures = bus.isConnected ? failures + 1 : 0;
+        if (failures > 0 && failures % RENEWED_AFTER === 0) this.#renewed.add(region);
+        if (failures > 0) this.#log.warn(UNREAD, { region, error: messageOf(error) });
       }
       onFirst();
-      await pause(clock, RETRY_MS, signal);
+      const waitMs = RETRY_FIRST_MS * 2 ** Math.max(0, failures - 1);
+      await pause(clock, Math.min(waitMs, RETRY_LONGEST_MS), signal);
     }
   }
 
