@@ -55,6 +55,8 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   /** Cookies that redirects of this attempt have set. */
   #cookies: Cookies | undefined;
   #lookup: AbortController | undefined;
+  /** Start of the last look-up (`performance.now()`). */
+  #lookupStartedAt = 0;
   #exchange: Exchange | undefined;
   #head: ResponseHead | undefined;
   /** Latency and phases at the instant when the last needed byte had come. */
@@ -102,6 +104,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
         return;
       }
       this.#lookup = new AbortController();
+      this.#lookupStartedAt = performance.now();
       const found = this.#parts.resolver.resolve(host, this.#lookup.signal);
       if (Array.isArray(found)) {
         this.#openTo(found);
@@ -342,8 +345,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
     const after = this.#redirects === 0 ? '' : ` after ${this.#redirects} redirects`;
     const phase = this.#stopwatch.phase ?? 'connect';
     const message = `timed out after ${this.#context.timeoutMs} ms ${WAITED_FOR[phase]}${after}`;
-    const startedAt = this.#deadlineAt - this.#context.timeoutMs;
-    if (phase === 'dns' && this.#parts.resolver.isSilentSince(startedAt)) {
+    if (phase === 'dns' && this.#parts.resolver.isSilentSince(this.#lookupStartedAt)) {
       this.#notRun('network-down', `${message}: no name server answers for any name`);
       return;
     }

@@ -596,6 +596,26 @@ describe('stopping', () => {
     expect(outcome).toMatchObject({ outcome: 'failed', timedOut: true, phases: { dns: expect.any(Number) } });
     await aborted.promise;
   });
+
+  test('the name servers are judged by the look-up that has no answer, not by one before a redirect', async () => {
+    let redirectedAt = Number.POSITIVE_INFINITY;
+    const port = await serve((_request, response) => {
+      redirectedAt = performance.now();
+      response.writeHead(302, { location: `http://next.test:${port}/` }).end();
+    });
+    const silent = createHttpProbe({
+      resolver: {
+        resolve: (host) =>
+          host === 'first.test' ? [{ address: '127.0.0.1', family: 4 }] : new Promise(() => {}),
+        isSilentSince: (since) => since >= redirectedAt,
+        close: async () => {},
+      },
+      egress,
+    });
+    const check = httpCheck({ url: `http://first.test:${port}/` });
+    const outcome = await silent.run(check, { timeoutMs: 1_000, signal });
+    expect(outcome).toMatchObject({ outcome: 'not_run', reason: 'network-down' });
+  });
 });
 
 test("a defect of our own is not the target's", async () => {
