@@ -303,13 +303,15 @@ async function tell(service: LocalService, receiver: Receiver): Promise<void> {
   await story.step('back', () => order({ down: [] }), { ...back, alerts: HALF.length });
   const forwarder = await openForwarder();
   await story.step(
-    'gateway gone behind a forwarder',
+    'default route gone behind a forwarder',
     () => {
       askNamesAt(forwarder.address);
-      ipIn(pid, 'link set gw0 down');
+      ip('route del default');
+      ip('-6 route del default');
     },
     down,
   );
+  await story.step('gateway gone behind a forwarder', () => ipIn(pid, 'link set gw0 down'), down);
   forwarder.close();
 }
 

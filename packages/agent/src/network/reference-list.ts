@@ -43,26 +43,33 @@ export function createReferenceList(parts: ReferenceListParts): ReferenceList {
   const close = async (): Promise<void> => {
     await Promise.all([client.close(), resolver.close()]);
   };
-  const known = new Map<string, Reference>();
-  const tcp = (address: HostAndPort): Reference =>
-    remembered(known, `tcp ${address.host} ${address.port}`, () => tcpReference(address, resolver));
   if (hosts !== undefined) {
-    const given = hosts.map(parseReferenceHost).map(tcp);
+    const given = hosts.map((host) => tcpReference(parseReferenceHost(host), resolver));
     return { list: () => given, close };
   }
+  const known = new Map<string, Reference>();
   const system = new SystemFiles();
   const given = (dnsServers ?? []).map(parseServer);
   const nats = new NatsOutside(natsUrl, bus, resolver);
+  let gateways: readonly string[] = [];
+  const gateway = (host: string): Reference =>
+    remembered(known, `gateway ${host}`, () => {
+      const { name, askReference } = tcpReference({ host, port: GATEWAY_PORT }, resolver);
+      return {
+        name,
+        async askReference(signal, heard) {
+          // A former gateway still answers on this machine's link, which says nothing about hosts beyond it.
+          if (gateways.includes(host)) await askReference(signal, heard);
+        },
+      };
+    });
   const dns = (server: ServerAddress): Reference =>
     remembered(known, `dns ${server.host} ${server.port}`, () => dnsReference(server, client));
   return {
     list() {
+      gateways = defaultGateways();
       const servers = [...system.resolvConf.servers, ...given].filter(({ host }) => !isOwnAddress(host));
-      return [
-        ...defaultGateways().map((host) => tcp({ host, port: GATEWAY_PORT })),
-        ...servers.map(dns),
-        ...nats.references(),
-      ];
+      return [...gateways.map(gateway), ...servers.map(dns), ...nats.references()];
     },
     close,
   };
