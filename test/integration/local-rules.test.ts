@@ -36,14 +36,17 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')('no check counts a
       expect([name, said]).toEqual([name, expect.stringMatching(/^no-ipv6: /)]);
   });
 
-  test('while its route goes away during the attempt; without that, the same silence counts', () => {
-    const silent = outcomesOf('silent');
-    const gone = outcomesOf('route gone under way');
-    expect([silent.length, gone.length]).toEqual([6, 6]);
-    for (const [name, [said]] of silent)
-      expect([name, said]).toEqual([name, expect.stringMatching(/^failed: (no connection|timed out)/)]);
-    for (const [name, [said]] of gone)
-      expect([name, said]).toEqual([name, expect.stringMatching(/^network-down: (no connection|timed out)/)]);
+  test.each([
+    ['silent', 'failed', 9],
+    ['own addresses replaced under way', 'network-down', 9],
+    ['route gone under way', 'network-down', 6],
+    ['route left for IPv6 without an address', 'network-down', 3],
+  ])('while nothing answers (%s): %s', (step, expected, count) => {
+    const outcomes = outcomesOf(step);
+    expect(outcomes).toHaveLength(count);
+    const silence = new RegExp(`^${expected}: (no connection|timed out)`);
+    for (const [name, [said]] of outcomes)
+      expect([name, said]).toEqual([name, expect.stringMatching(silence)]);
   });
 
   test('nor against a name, when such a machine asks its name server', () => {

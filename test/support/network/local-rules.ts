@@ -27,6 +27,7 @@ const parts = {
     [BY_IPV6]: [BY_IPV6],
     [AWAY]: [AWAY],
     'several.test': [BY_IPV4, BY_IPV6],
+    'silent.test': [AWAY, BY_IPV4],
   }),
   egress: createEgressGuard({ base: 'agent', deny: [], allow: [] }),
 };
@@ -67,8 +68,13 @@ const near: Reference = {
   },
 };
 
-/** Makes this change while connections wait for an answer, and tells whether their time-outs count. */
-async function tellOfSilence(step: string, change: () => void): Promise<void> {
+/** Makes this change while so many connections wait for an answer, and tells whether their time-outs count. */
+async function tellOfSilence(
+  step: string,
+  change: () => void,
+  hosts: readonly string[],
+  connections: number,
+): Promise<void> {
   const references = new References({
     list: () => [near],
     clock: systemClock,
@@ -78,7 +84,7 @@ async function tellOfSilence(step: string, change: () => void): Promise<void> {
   await references.askReferences([]);
   const startedAt = systemClock.monotonic();
   const limited = { ...context, timeoutMs: SILENCE_MS };
-  const runs = [BY_IPV4, `[${AWAY}]`].flatMap((host) => {
+  const runs = hosts.flatMap((host) => {
     const byTcp = { ...tcpCheck, uri: `${host}:80` };
     const byHttp = [`http://${host}/`, `https://${host}/`].map((url) => httpCheck({ url }));
     return [
@@ -86,7 +92,7 @@ async function tellOfSilence(step: string, change: () => void): Promise<void> {
       ...byHttp.map((check) => ({ name: check.url, check, run: http.run(check, limited) })),
     ];
   });
-  while (connecting() < runs.length) await turn();
+  while (connecting() < connections) await turn();
   change();
   const outcomes: Record<string, readonly string[]> = {};
   for (const { name, check, run } of runs) {
@@ -139,9 +145,23 @@ ip('-6 addr add 2001:db8:1::3/64 dev up0 nodad');
 // The gateways take every packet, and nothing answers.
 ip('neigh replace 10.0.0.1 lladdr 02:00:00:00:00:01 dev up0');
 ip('neigh replace 2001:db8:1::1 lladdr 02:00:00:00:00:01 dev up0');
-await tellOfSilence('silent', () => {});
-await tellOfSilence('route gone under way', () => {
+const one = [BY_IPV4, `[${AWAY}]`];
+const both = 'silent.test';
+await tellOfSilence('silent', () => {}, [...one, both], 12);
+const replaceAddresses = (): void => {
+  ip('addr del 10.0.0.2/24 dev up0');
+  ip('addr add 10.0.0.3/24 dev up0');
+  ip('route add default via 10.0.0.1');
+  ip('-6 addr del 2001:db8:1::3/64 dev up0');
+  ip('-6 addr add 2001:db8:1::4/64 dev up0 nodad');
+};
+await tellOfSilence('own addresses replaced under way', replaceAddresses, [...one, both], 12);
+const removeRoutes = (): void => {
   ip('route del default');
   ip('-6 route del default');
-});
+};
+await tellOfSilence('route gone under way', removeRoutes, one, 6);
+ip('-6 addr del 2001:db8:1::4/64 dev up0');
+ip('-6 route add default dev up0');
+await tellOfSilence('route left for IPv6 without an address', () => {}, [both], 3);
 await Promise.all([http.close(), tcp.close(), dns.close()]);

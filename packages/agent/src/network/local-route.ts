@@ -5,6 +5,7 @@ import { canonicalAddress } from '@svc/shared/address.ts';
 import { codeOf } from '@svc/shared/errors.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { ResolvedAddress } from '../resolve/resolver.ts';
+import { isOwnAddress } from './own-addresses.ts';
 
 /** The discard port (RFC 863). Nothing is sent to it. */
 const ANY_PORT = 9;
@@ -25,8 +26,11 @@ export function noIpv6For(addresses: readonly ResolvedAddress[]): NoRoute | null
   return isNeeded && ownIpv6Reach() === 'link' ? noIpv6(addresses) : null;
 }
 
+/** An address that was dialled. `from` is this machine's own address on the connection, where it is known. */
+export type DialledAddress = ResolvedAddress & { readonly from?: string | undefined };
+
 /** An address, and the code of the error with which connecting to it failed. */
-export type FailedAddress = { readonly address: ResolvedAddress; readonly code: string };
+export type FailedAddress = { readonly address: DialledAddress; readonly code: string };
 
 /**
  * Finds out whether a connection failed because this machine cannot send to any of the addresses: it
@@ -143,12 +147,22 @@ function noIpv6(addresses: readonly ResolvedAddress[]): NoRoute {
 const hostsOf = (addresses: readonly ResolvedAddress[]): string =>
   addresses.map(({ address }) => address).join(', ');
 
+/** Whether this machine seems to have lost this address of its own. */
+function seemsLost(address: string): boolean {
+  try {
+    return !isOwnAddress(address);
+  } catch {
+    // The kernel cannot be asked for the machine's addresses, for example because no descriptor is left.
+    return false;
+  }
+}
+
 /**
  * Asks the kernel for a route. Connecting a UDP socket looks the route up and sends nothing. Never rejects.
  *
- * @returns the code of the error; null when there is a route
+ * @returns the code of the error; null when there is a route, and this machine still has the address `from`
  */
-function localErrorOf({ address, family }: ResolvedAddress): Promise<string | null> {
+function localErrorOf({ address, family, from }: DialledAddress): Promise<string | null> {
   return new Promise((settle) => {
     const socket = createSocket(family === 6 ? 'udp6' : 'udp4');
     const end = (code: string | null): void => {
@@ -156,7 +170,14 @@ function localErrorOf({ address, family }: ResolvedAddress): Promise<string | nu
       settle(code);
     };
     socket.once('error', (error) => end(codeOf(error)));
-    socket.once('connect', () => end(null));
-    socket.connect(ANY_PORT, address);
+    socket.once('connect', () => {
+      // No answer from beyond the link comes back to such a sender address (`noIpv6For`).
+      const isInVain = isBeyondLink(address) && !isBeyondLink(socket.address().address);
+      end(isInVain ? 'EADDRNOTAVAIL' : null);
+    });
+    const ask = () => socket.connect(ANY_PORT, address);
+    // The kernel knows more addresses of its own than it lists, for example those of `local` routes.
+    if (from !== undefined && seemsLost(from)) socket.bind({ address: from, exclusive: true }, ask);
+    else ask();
   });
 }

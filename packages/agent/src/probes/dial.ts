@@ -5,7 +5,7 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { onAbort } from '@svc/shared/waiting.ts';
 import { type Bounded, Deadline } from '../deadline.ts';
 import { localFailureOf } from '../local-failure.ts';
-import { noIpv6For, noLocalRoute } from '../network/local-route.ts';
+import { type DialledAddress, noIpv6For, noLocalRoute } from '../network/local-route.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
 import { CONNECT_FAILURES } from './socket-failure.ts';
 
@@ -47,7 +47,7 @@ export type DialResult = DialTimes &
         code: string;
         message: string;
         timedOut: boolean;
-        addresses?: readonly ResolvedAddress[];
+        addresses?: readonly DialledAddress[];
       }
     /** The egress rules deny every address of the host, so nothing was dialled. */
     | { kind: 'denied'; message: string }
@@ -219,8 +219,9 @@ class Dialling implements Bounded {
   }
 
   /** The addresses that were dialled so far. */
-  get #dialled(): readonly ResolvedAddress[] {
-    return this.#addresses.slice(0, this.#next);
+  get #dialled(): readonly DialledAddress[] {
+    const from = new Map([...this.#open].map(([socket, address]) => [address, socket.localAddress]));
+    return this.#addresses.slice(0, this.#next).map((address) => ({ ...address, from: from.get(address) }));
   }
 
   onDeadline(): void {

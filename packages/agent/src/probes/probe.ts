@@ -1,7 +1,7 @@
 import type { JudgedAssertion } from '@svc/shared/assertions/evaluate.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { NotRunReason, Phases } from '@svc/shared/messages/check-result.ts';
-import type { ResolvedAddress } from '../resolve/resolver.ts';
+import type { DialledAddress } from '../network/local-route.ts';
 
 /**
  * The finding of one attempt. `failed` is a verdict about the target. `not_run`
@@ -28,11 +28,11 @@ export type ProbeOutcome = {
    */
   notConnected?: boolean;
   /**
-   * The address of the connection. Without a connection, the host's addresses (HTTP), or those that were
-   * dialled so far (TCP). Absent or empty when no address was to be dialled, and when a proxy connects to
+   * The address of the connection. Without a connection, the addresses that were dialled so far; for HTTP,
+   * also all addresses of the host. Absent or empty when no address was to be dialled, and when a proxy connects to
    * the target.
    */
-  addresses?: readonly ResolvedAddress[];
+  addresses?: readonly DialledAddress[];
   certificateExpiresAt?: number;
   /**
    * The verdict on each assertion. Set only with `judgesEach`, and

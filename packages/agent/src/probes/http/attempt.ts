@@ -171,7 +171,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
     }
     this.#stopwatch.enter('connect');
     const { egress, secureContext, resolver, keptBodies } = this.#parts;
-    const remainingMs = Math.max(1, this.#deadlineAt - performance.now());
+    const remainingMs = Math.max(1, Math.floor(this.#deadlineAt - performance.now()));
     const { signal } = this.#context;
     const by = proxy === undefined ? undefined : { proxy, resolver };
     this.#exchange = new Exchange(
@@ -351,6 +351,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
     }
     const outcome = this.#outcome('failed', message);
     outcome.timedOut = true;
+    if (this.#exchange !== undefined) outcome.addresses = this.#exchange.dialled;
     if (this.#measured !== undefined) outcome.hasWholeAnswer = true;
     this.#settleAttempt(outcome);
   }

@@ -4,7 +4,7 @@ import type { EgressGuard } from '@svc/shared/egress.ts';
 import { codeOf } from '@svc/shared/errors.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
-import { noLocalRoute } from '../../network/local-route.ts';
+import { type DialledAddress, noLocalRoute } from '../../network/local-route.ts';
 import type { ResolvedAddress, Resolver } from '../../resolve/resolver.ts';
 import { type DialParts, type DialResult, dial } from '../dial.ts';
 import { describeSocketError, localFailureIn } from '../socket-failure.ts';
@@ -64,7 +64,7 @@ export type ExchangeParts = {
   secureContext: () => SecureContext;
   keptBodies: KeptBodies;
   /**
-   * Remaining time of the attempt, ms. It limits connecting
+   * Remaining time of the attempt, ms, whole. It limits connecting
    * to one of several addresses, and connecting to a proxy.
    */
   remainingMs: number;
@@ -87,7 +87,7 @@ export class Exchange implements SocketListener {
    * The address of the connection. Until the exchange is connected, the list has
    * all addresses of the host. The list is empty when a proxy connects.
    */
-  addresses: readonly ResolvedAddress[];
+  addresses: readonly DialledAddress[];
   readonly #parts: ExchangeParts;
   readonly #listener: ExchangeListener;
   readonly #parser: ResponseParser;
@@ -142,6 +142,12 @@ export class Exchange implements SocketListener {
     this.#socket?.destroy();
   }
 
+  /** {@link addresses}, with this machine's own address on the connection while it is open. */
+  get dialled(): readonly DialledAddress[] {
+    const from = this.#socket?.localAddress;
+    return from === undefined ? this.addresses : this.addresses.map((address) => ({ ...address, from }));
+  }
+
   get #isTls(): boolean {
     return this.#parts.hop.url.protocol === 'https:';
   }
@@ -168,12 +174,12 @@ export class Exchange implements SocketListener {
   }
 
   #openBestOf(addresses: readonly ResolvedAddress[]): void {
-    const { hop, egress, remainingMs: timeoutMs, signal } = this.#parts;
+    const { hop, egress, remainingMs, signal } = this.#parts;
     const host = addresses[0]?.address ?? '';
     const dialParts: DialParts = {
       resolver: { resolve: () => [...addresses], isSilentSince: () => false, close: async () => {} },
       egress,
-      timeoutMs,
+      timeoutMs: Math.max(1, remainingMs - SOONER_MS),
       signal,
     };
     if (!this.#isTls) dialParts.socketOptions = { onread: this.#link.onread() };
@@ -182,6 +188,7 @@ export class Exchange implements SocketListener {
 
   #dialled(result: DialResult | ProxyDialResult): void {
     if (result.kind !== 'connected') {
+      if ('addresses' in result && result.addresses !== undefined) this.addresses = result.addresses;
       this.#fail(result.kind === 'failed' ? { ...result, notConnected: true } : result);
       return;
     }
@@ -411,6 +418,12 @@ export class Exchange implements SocketListener {
 
 /** Code of the TLS alert that a target sends when it speaks no offered protocol (RFC 7301, section 3.2). */
 const NO_SUCH_PROTOCOL = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
+
+/**
+ * Time by which dialling several addresses ends before the attempt
+ * does, ms, because only its failure says what became of each address.
+ */
+const SOONER_MS = 10;
 
 /** Size of a request that fits into one packet, bytes: the smallest usual MTU without headers. */
 const ONE_PACKET = 1_200;
