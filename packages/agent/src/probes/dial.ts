@@ -24,6 +24,8 @@ export type DialParts = {
   /** Maximum duration of resolving and connecting together, ms, > 0, counted from the call. */
   timeoutMs: number;
   signal: AbortSignal;
+  /** Holds the sockets that wait for a connection, while dialling lasts. */
+  open?: Map<Socket, ResolvedAddress>;
   /** Options of every dialled socket. A socket that is dropped receives no data that matters. */
   socketOptions?: { onread: OnReadOpts };
 };
@@ -81,7 +83,7 @@ class Dialling implements Bounded {
   readonly #parts: DialParts;
   readonly #settle: (result: DialResult) => void;
   readonly #startedAt = performance.now();
-  readonly #open = new Map<Socket, ResolvedAddress>();
+  readonly #open: Map<Socket, ResolvedAddress>;
   readonly #failures: Failure[] = [];
   #addresses: readonly ResolvedAddress[] = [];
   #next = 0;
@@ -97,6 +99,7 @@ class Dialling implements Bounded {
     this.#host = host;
     this.#port = port;
     this.#parts = parts;
+    this.#open = parts.open ?? new Map();
     this.#settle = settle;
   }
 
@@ -220,8 +223,7 @@ class Dialling implements Bounded {
 
   /** The addresses that were dialled so far. */
   get #dialled(): readonly DialledAddress[] {
-    const from = new Map([...this.#open].map(([socket, address]) => [address, socket.localAddress]));
-    return this.#addresses.slice(0, this.#next).map((address) => ({ ...address, from: from.get(address) }));
+    return withOwnAddresses(this.#addresses.slice(0, this.#next), this.#open);
   }
 
   onDeadline(): void {
@@ -264,6 +266,15 @@ class Dialling implements Bounded {
     else if (this.#dnsMs === undefined) times.dnsMs = now - this.#startedAt;
     this.#settle({ ...times, ...result });
   }
+}
+
+/** The addresses, with this machine's own address on each connection that is open. */
+export function withOwnAddresses(
+  addresses: readonly DialledAddress[],
+  open: ReadonlyMap<Socket, ResolvedAddress>,
+): readonly DialledAddress[] {
+  const from = new Map([...open].map(([socket, { address }]) => [address, socket.localAddress]));
+  return addresses.map((each) => ({ ...each, from: from.get(each.address) }));
 }
 
 /**

@@ -6,7 +6,7 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
 import { type DialledAddress, noLocalRoute } from '../../network/local-route.ts';
 import type { ResolvedAddress, Resolver } from '../../resolve/resolver.ts';
-import { type DialParts, type DialResult, dial } from '../dial.ts';
+import { type DialParts, type DialResult, dial, withOwnAddresses } from '../dial.ts';
 import { describeSocketError, localFailureIn } from '../socket-failure.ts';
 import { READ_BUFFER_BYTES, SocketLink, type SocketListener } from '../socket-link.ts';
 import { openTls, type Protocol, type Secured } from '../tls.ts';
@@ -92,6 +92,8 @@ export class Exchange implements SocketListener {
   readonly #listener: ExchangeListener;
   readonly #parser: ResponseParser;
   #socket: Socket | undefined;
+  /** The sockets that wait for a connection to one of several addresses. */
+  #open: Map<Socket, ResolvedAddress> | undefined;
   /** Links this exchange to its socket, or to all sockets while several addresses are dialled. */
   #link = new SocketLink(this);
   #offers: Protocol = 'http/1.1';
@@ -142,10 +144,11 @@ export class Exchange implements SocketListener {
     this.#socket?.destroy();
   }
 
-  /** {@link addresses}, with this machine's own address on the connection while it is open. */
+  /** {@link addresses}, with this machine's own address on each connection that is open. */
   get dialled(): readonly DialledAddress[] {
     const from = this.#socket?.localAddress;
-    return from === undefined ? this.addresses : this.addresses.map((address) => ({ ...address, from }));
+    if (this.#open !== undefined && from === undefined) return withOwnAddresses(this.addresses, this.#open);
+    return this.addresses.map((address) => ({ ...address, from }));
   }
 
   get #isTls(): boolean {
@@ -174,12 +177,14 @@ export class Exchange implements SocketListener {
   }
 
   #openBestOf(addresses: readonly ResolvedAddress[]): void {
-    const { hop, egress, remainingMs, signal } = this.#parts;
+    const { hop, egress, remainingMs: timeoutMs, signal } = this.#parts;
     const host = addresses[0]?.address ?? '';
+    this.#open = new Map();
     const dialParts: DialParts = {
       resolver: { resolve: () => [...addresses], isSilentSince: () => false, close: async () => {} },
       egress,
-      timeoutMs: Math.max(1, remainingMs - SOONER_MS),
+      timeoutMs,
+      open: this.#open,
       signal,
     };
     if (!this.#isTls) dialParts.socketOptions = { onread: this.#link.onread() };
@@ -418,12 +423,6 @@ export class Exchange implements SocketListener {
 
 /** Code of the TLS alert that a target sends when it speaks no offered protocol (RFC 7301, section 3.2). */
 const NO_SUCH_PROTOCOL = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
-
-/**
- * Time by which dialling several addresses ends before the attempt
- * does, ms, because only its failure says what became of each address.
- */
-const SOONER_MS = 10;
 
 /** Size of a request that fits into one packet, bytes: the smallest usual MTU without headers. */
 const ONE_PACKET = 1_200;
