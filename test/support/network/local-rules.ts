@@ -12,8 +12,9 @@ import type { ProbeOutcome } from '@svc/agent/probes/probe.ts';
 import { createTcpProbe } from '@svc/agent/probes/tcp/probe.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
-import type { TcpCheck } from '@svc/shared/messages/check.ts';
+import type { DnsCheck, TcpCheck } from '@svc/shared/messages/check.ts';
 import { pino } from 'pino';
+import { DnsTestServer } from '../dns-server.ts';
 import { fixedResolver, httpCheck } from '../http-check.ts';
 import { ip } from './own-network.ts';
 
@@ -67,6 +68,14 @@ const near: Reference = {
     heard(6);
   },
 };
+
+/** Asks for a name. */
+async function tellOfName(step: string, dns: ReturnType<typeof createDnsProbe>): Promise<void> {
+  const limits = { timeout: 5_000, retry: 0, degraded_at: 0 };
+  const check: DnsCheck = { type: 'dns', uri: 'www.example.com', record_assertions: [], ...limits };
+  const found = await dns.run(check, { ...context, timeoutMs: limits.timeout });
+  process.stdout.write(`${JSON.stringify({ step, outcomes: { dns: said(found) }, alerts: [], sick: [] })}\n`);
+}
 
 /** Makes this change while so many connections wait for an answer, and tells whether their time-outs count. */
 async function tellOfSilence(
@@ -133,14 +142,7 @@ ip('-6 addr add 2001:db8:1::2/64 dev up0');
 ip('-6 route add default via 2001:db8:1::1 dev up0');
 await tell('tentative', [`[${AWAY}]`]);
 const dns = createDnsProbe({ servers: [`[${AWAY}]:53`] });
-const uri = 'www.example.com';
-const asked = await dns.run(
-  { type: 'dns', uri, record_assertions: [], timeout: 5_000, retry: 0, degraded_at: 0 },
-  context,
-);
-process.stdout.write(
-  `${JSON.stringify({ step: 'tentative, names', outcomes: { dns: said(asked) }, alerts: [], sick: [] })}\n`,
-);
+await tellOfName('tentative, names', dns);
 ip('-6 addr add 2001:db8:1::3/64 dev up0 nodad');
 // The gateways take every packet, and nothing answers.
 ip('neigh replace 10.0.0.1 lladdr 02:00:00:00:00:01 dev up0');
@@ -164,4 +166,11 @@ await tellOfSilence('route gone under way', removeRoutes, one, 6);
 ip('-6 addr del 2001:db8:1::4/64 dev up0');
 ip('-6 route add default dev up0');
 await tellOfSilence('route left for IPv6 without an address', () => {}, [both], 3);
-await Promise.all([http.close(), tcp.close(), dns.close()]);
+const server = await DnsTestServer.start(({ transport }) => {
+  if (transport === 'udp') return { isTruncated: true };
+  ip('addr flush dev lo');
+  return null;
+});
+const truncated = createDnsProbe({ servers: [server.address] });
+await tellOfName('route gone after a truncated answer', truncated);
+await Promise.all([http.close(), tcp.close(), dns.close(), truncated.close(), server.close()]);

@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
-import { connect } from 'node:net';
+import { connect, isIPv6 } from 'node:net';
 import { onAbort } from '@svc/shared/waiting.ts';
 import { afterReading, type Bounded, Deadline } from '../deadline.ts';
+import { localFailureOf } from '../local-failure.ts';
 import type { KnownServer } from './known-server.ts';
 import { type DnsMessage, type DnsQuestion, decodeMessage, encodeQuery, RCODE } from './packet.ts';
 import { type Cancel, isAnswerTo, type Query } from './query.ts';
@@ -37,8 +38,8 @@ export type DnsReply =
   /** At least one server did not answer in time, and no server gave an answer. */
   | { kind: 'silent'; why: string }
   /**
-   * No server could be reached (for example, connection refused, no route, or no socket left), or no server
-   * answers any question about any name. This says something about the agent's own network and nothing about the name.
+   * No server could be reached (for example, connection refused, no route, or no socket left), or this machine could
+   * not fetch the rest of a truncated answer, or no server answers any question about any name. This says something about the agent's own network and nothing about the name.
    */
   | { kind: 'unreachable'; why: string }
   /** The client was closed. */
@@ -85,6 +86,8 @@ export class OpenQuestion implements Bounded {
   #ignored = 0;
   /** Whether at least one server has sent something for this question, be it a refusal or garbage. */
   #isHeard = false;
+  /** Whether a server has refused, or was lost after it had answered, and this machine is not the cause. */
+  #isRefused = false;
   #isDone = false;
   #askForOther: (name: string) => void = () => {};
 
@@ -238,6 +241,7 @@ export class OpenQuestion implements Bounded {
     } else if (withEdns && EDNS_REFUSALS.has(rcode)) {
       this.#send(server, false);
     } else {
+      this.#isRefused = true;
       const said = isReferral ? 'a referral to other servers' : (RCODE_NAMES[rcode] ?? `RCODE ${rcode}`);
       this.#discard(server, `${said} from ${serverName(server.address)}`);
     }
@@ -245,6 +249,8 @@ export class OpenQuestion implements Bounded {
 
   #lost(server: KnownServer, code: string, how = ''): void {
     if (this.#isDone) return;
+    if (this.#isHeard && localFailureOf(code, isIPv6(server.address.host) ? 6 : 4) === null)
+      this.#isRefused = true;
     const what = code === 'EBADRESP' ? 'malformed answer' : code;
     this.#discard(server, `${what} from ${serverName(server.address)}${how === '' ? '' : ` ${how}`}`);
   }
@@ -299,7 +305,7 @@ export class OpenQuestion implements Bounded {
   #noneLeft(): void {
     const { silence, now } = this.#shared;
     if (!this.#isHeard) silence.recordUnreachable(now());
-    this.#finish({ kind: this.#isHeard ? 'failed' : 'unreachable', why: this.#reasons.join(', ') });
+    this.#finish({ kind: this.#isRefused ? 'failed' : 'unreachable', why: this.#reasons.join(', ') });
   }
 
   #finish(reply: DnsReply): void {
