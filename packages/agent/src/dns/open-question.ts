@@ -39,7 +39,8 @@ export type DnsReply =
   | { kind: 'silent'; why: string }
   /**
    * No server could be reached (for example, connection refused, no route, or no socket left), or this machine could
-   * not fetch the rest of a truncated answer, or no server answers any question about any name. This says something about the agent's own network and nothing about the name.
+   * not fetch the rest of a truncated answer, or no server answers any question about any name. This says something
+   * about the agent's own network and nothing about the name.
    */
   | { kind: 'unreachable'; why: string }
   /** The client was closed. */
