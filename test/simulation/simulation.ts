@@ -505,7 +505,7 @@ class Simulation {
         return;
       case 'set-wall-clock':
         this.#clock.stepWall(move.byMs);
-        this.#oracle.tell((oracle) => oracle.clockWasSet());
+        this.#oracle.clockWasSet();
         this.#slots.clockWasSet();
         this.#tickSoon(TICK_MS);
         return;

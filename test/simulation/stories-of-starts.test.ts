@@ -713,7 +713,7 @@ test.each<[string, Partial<World>]>([
     },
   ],
   [
-    'the clock was set before a start, so it is not known when a vote ages: an older report does not end that doubt',
+    'the database loses its commits since before the clock was set: a vote may age a little earlier all the same',
     {
       seed: 398_091,
       id: 240_956,

@@ -17,6 +17,7 @@ export class RewindableOracle {
    */
   #electable: ReadonlySet<Region> | null = null;
   readonly #oracle: Rewindable<Oracle>;
+  #wasClockSet = false;
   /** Violations that were found before the last rewinding. */
   readonly #found: Violation[] = [];
 
@@ -59,6 +60,12 @@ export class RewindableOracle {
     });
   }
 
+  /** Records that the system's clock was set. A database that loses commits does not set it back. */
+  clockWasSet(): void {
+    this.#wasClockSet = true;
+    this.tell((oracle) => oracle.clockWasSet());
+  }
+
   moment(now: Now): Moment {
     return this.present.moment(now);
   }
@@ -71,11 +78,12 @@ export class RewindableOracle {
     this.present.violations.push({ kind: 'leaders', at, text });
   }
 
-  /** Forgets all steps after the first `steps`. */
+  /** Forgets all steps after the first `steps`, but not that the clock was set. */
   rewindTo(steps: number): void {
     if (steps === this.steps) return;
     this.#found.push(...this.present.violations);
     this.#oracle.rewindTo(steps);
     this.present.violations.length = 0;
+    if (this.#wasClockSet) this.clockWasSet();
   }
 }
