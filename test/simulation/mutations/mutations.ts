@@ -481,8 +481,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a slot of unknown ends the row',
     file: 'verdict/verdicts.ts',
-    from: 'return { status, reason, begin: null, verdicts: before };',
-    to: 'return { status, reason, begin: null, verdicts: NONE };',
+    from: 'return { status, reason, first: null, verdicts: before };',
+    to: 'return { status, reason, first: null, verdicts: NONE };',
     story: downFor(
       10,
       [B, C].map((region) => ({ at: 6 * PERIOD, do: 'stop-agent', region, forMs: 7 * PERIOD })),
@@ -511,8 +511,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a row begins with its last slot',
     file: 'verdict/confirmation.ts',
-    from: 'begin: first.at',
-    to: 'begin: newest.at',
+    from: 'return { status, first };',
+    to: 'return { status, first: newest };',
   },
   {
     name: 'a restart forgets the row',

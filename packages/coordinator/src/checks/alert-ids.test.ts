@@ -21,6 +21,8 @@ afterEach(() => it.dispose());
 
 type Outcomes = 'passed' | 'degraded' | 'failed';
 
+const FAILED: readonly Outcomes[] = ['failed', 'failed', 'failed'];
+
 async function period(outcome: Outcomes): Promise<void> {
   await it.slot(1, { [A]: outcome, [B]: outcome, [C]: outcome });
   await it.pass(PERIOD);
@@ -136,6 +138,20 @@ describe('after a database has lost its last commits, the same reports make the 
       { numRuns: IS_POSTGRES ? 5 : 20 },
     );
   });
+});
+
+test('a row of slots makes the same incident and alert again, even if another slot completes it', async () => {
+  await it.declare(liveMonitor(1, { confirmAfter: 2 }));
+  await period('passed');
+  await it.copy();
+  const messages = await report([FAILED, FAILED, FAILED]);
+  const [ids, keys] = [uids(), await incidents()];
+  expect(it.alerts()).toEqual(['error']);
+  const [first, second, third] = [messages.slice(0, 3), messages.slice(3, 6), messages.slice(6)];
+  await reportAgain([...first, ...third, ...second], 1);
+  expect(it.alerts()).toEqual(['error']);
+  expect(await incidents()).toEqual(keys);
+  expect(uids()).toEqual(ids);
 });
 
 test('the alert about the end of a removed monitor’s incident has the same id with and without a state in memory', async () => {

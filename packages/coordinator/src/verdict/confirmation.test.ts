@@ -19,7 +19,7 @@ function followed(says: string, confirmAfter: number, recoverAfter: number, from
     verdicts = keptVerdicts(verdicts, { confirmAfter, recoverAfter });
     status = next?.status ?? status;
     isOpen = status === 'unknown' ? isOpen : status !== 'active';
-    return `${status[0]}${next === null || next.begin === null ? '' : next.begin / 10}`;
+    return `${status[0]}${next?.first?.slot ?? ''}`;
   });
 }
 
@@ -49,7 +49,7 @@ describe('slots in a row', () => {
     expect(confirmedStatus([said(1, 'active')], 'unknown', true, two)).toBeNull();
     expect(confirmedStatus([said(1, 'active'), said(2, 'active')], 'unknown', true, two)).toEqual({
       status: 'active',
-      begin: 1,
+      first: said(1, 'active'),
     });
     expect(confirmedStatus([said(1, 'error')], 'unknown', true, two)?.status).toBe('error');
   });
@@ -59,10 +59,13 @@ describe('slots in a row', () => {
     const two = { confirmAfter: 2, recoverAfter: 2 };
     // An incident is open that is only degraded. `unknown` counts as `error` then.
     const recovered = [said(1, 'degraded'), said(2, 'active'), said(3, 'active')];
-    expect(confirmedStatus(recovered, 'unknown', true, two)).toEqual({ status: 'active', begin: 2 });
+    expect(confirmedStatus(recovered, 'unknown', true, two)).toEqual({
+      status: 'active',
+      first: recovered[1],
+    });
     // Three slots were needed until now.
     const worse = [said(1, 'degraded'), said(2, 'error'), said(3, 'error')];
-    expect(confirmedStatus(worse, 'active', false, two)).toEqual({ status: 'error', begin: 2 });
+    expect(confirmedStatus(worse, 'active', false, two)).toEqual({ status: 'error', first: worse[1] });
   });
 
   test('have one verdict each, which a late report replaces', () => {

@@ -61,10 +61,10 @@ export function keptVerdicts(
 export type ConfirmedStatus = {
   readonly status: SlotVerdict['status'];
   /**
-   * When the row of slots began that changes the status: when its first slot had its verdict, epoch ms. Each slot of
-   * the row has the new status, or one that is further from the former status. Null: the newest slot alone decided.
+   * The first verdict of the row of slots that changes the status. Each slot of the row has the new
+   * status, or one that is further from the former status. Null: the newest slot alone decided.
    */
-  readonly begin: number | null;
+  readonly first: SlotVerdict | null;
 };
 
 const RANK = { active: 0, degraded: 1, error: 2 } as const;
@@ -87,7 +87,7 @@ export function confirmedStatus(
   { confirmAfter, recoverAfter }: Confirmation,
 ): ConfirmedStatus | null {
   const newest = verdicts.at(-1) as SlotVerdict;
-  const atOnce = { status: newest.status, begin: null };
+  const atOnce = { status: newest.status, first: null };
   const isSideKept = isIncidentOpen === (newest.status !== 'active');
   if (newest.status === standing || (standing === 'unknown' && isSideKept)) return atOnce;
   const before = standing !== 'unknown' ? standing : isIncidentOpen ? 'error' : 'active';
@@ -104,5 +104,5 @@ export function confirmedStatus(
   const isLess = (each: SlotVerdict) =>
     each.status !== status && RANK[each.status] > RANK[status] !== isWorse;
   const first = row[row.findLastIndex(isLess) + 1] ?? newest;
-  return { status, begin: first.at };
+  return { status, first };
 }

@@ -245,7 +245,7 @@ function endVotes(
     status: 'unknown',
     reason,
     at: frame.instants.slotNow,
-    begin: null,
+    first: null,
     slot: null,
     electorate: electorateFor(frame, state, monitor),
   });

@@ -52,8 +52,8 @@ export type MonitorState = {
   status: MonitorStatus;
   /**
    * Identifies the last change to a status other than `unknown`: the slot that made the
-   * change (the newest decided slot if no slot made it), epoch ms, but at least 1 more
-   * than for the previous change. It follows from the reports alone, so the change has the
+   * change, or the first of the slots in a row that made it (the newest decided slot if no
+   * slot made it), epoch ms, but at least 1 more than for the previous change. It follows from the reports alone, so the change has the
    * same identity when the reports are evaluated again. 0: there was no such change yet.
    */
   statusSlot: number;

@@ -1,4 +1,5 @@
 import { announceStatus } from './announcing.ts';
+import type { SlotVerdict } from './confirmation.ts';
 import type { Frame } from './frame.ts';
 import type { LiveMonitor, MonitorStatus } from './monitor.ts';
 import type { RegionSet } from './region-set.ts';
@@ -19,11 +20,10 @@ export type NewStatus = {
   /** When the status changes, epoch ms. The change is never dated before the status that it ends. */
   readonly at: number;
   /**
-   * When the first of several slots in a row had its verdict, epoch ms. An
-   * incident that the change opens begins at this instant, even if the status
-   * was `unknown` since. Null: one slot made the change, or no slot did.
+   * The first verdict of several slots in a row. An incident that the change opens begins with
+   * it, even if the status was `unknown` since. Null: one slot made the change, or no slot did.
    */
-  readonly begin: number | null;
+  readonly first: SlotVerdict | null;
   /** The slot that made the change, epoch ms; null: no slot did. */
   readonly slot: number | null;
   readonly electorate: RegionSet;
@@ -41,13 +41,14 @@ export function changeStatus(
   next: NewStatus,
 ): boolean {
   if (state.status === next.status) return changeReason(frame, state, next);
-  const { status, reason, slot } = next;
+  const { status, reason, slot, first } = next;
   const from = state.status;
   const at = Math.max(next.at, state.since);
-  if (status !== 'unknown') state.statusSlot = Math.max(slot ?? state.decidedSlot, state.statusSlot + 1);
+  if (status !== 'unknown')
+    state.statusSlot = Math.max(first?.slot ?? slot ?? state.decidedSlot, state.statusSlot + 1);
   const votes = countedVotes(frame, state, next.electorate);
-  const incident = changeIncident(frame, state, status, at, next.begin ?? at);
-  if (next.begin !== null) repairDays(frame, state.id, at);
+  const incident = changeIncident(frame, state, status, at, first?.at ?? at);
+  if (first !== null) repairDays(frame, state.id, at);
   flushIntervals(frame, state);
   state.status = status;
   state.reason = reason;

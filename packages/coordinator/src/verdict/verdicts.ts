@@ -68,7 +68,7 @@ export function verdictOn(
 }
 
 /** The next status of a monitor after a verdict, and the verdicts that are kept. */
-type Judgement = Pick<NewStatus, 'status' | 'reason' | 'begin'> & Pick<MonitorState, 'verdicts'>;
+type Judgement = Pick<NewStatus, 'status' | 'reason' | 'first'> & Pick<MonitorState, 'verdicts'>;
 
 /**
  * Judges the present votes, if the monitor's status until now is `standing`.
@@ -85,8 +85,8 @@ function judgement(
 ): Judgement {
   const { status, reason } = verdictOn(frame, state, monitor, electorate, standing);
   const before = state.verdicts;
-  if (isConfirmedAtOnce(monitor)) return { status, reason, begin: null, verdicts: NONE };
-  if (status === 'unknown') return { status, reason, begin: null, verdicts: before };
+  if (isConfirmedAtOnce(monitor)) return { status, reason, first: null, verdicts: NONE };
+  if (status === 'unknown') return { status, reason, first: null, verdicts: before };
   // Regions may enter the electorate with a slot that is still open (`canEnter`). Such
   // a slot has no verdict yet, so this verdict is about the newest slot that has one.
   const isDecided = slot !== null && slot <= state.decidedSlot;
@@ -94,7 +94,7 @@ function judgement(
   const all = withVerdict(before, { slot: about, status, at: frame.instants.slotNow });
   const confirmed = confirmedStatus(all, standing, state.incident !== null, monitor);
   const verdicts = keptVerdicts(all, monitor);
-  if (confirmed === null) return { status: standing, reason: 'unconfirmed', begin: null, verdicts };
+  if (confirmed === null) return { status: standing, reason: 'unconfirmed', first: null, verdicts };
   return { ...confirmed, reason: confirmed.status === status ? reason : 'unconfirmed', verdicts };
 }
 
@@ -112,7 +112,7 @@ export function judgeVotes(
   const { verdicts, ...next } = judgement(frame, state, monitor, electorate, slot);
   if (state.verdicts !== verdicts) frame.moved.add(state);
   state.verdicts = verdicts;
-  const at = next.begin ?? frame.instants.slotNow;
+  const at = next.first?.at ?? frame.instants.slotNow;
   if (changeStatus(frame, state, monitor, { ...next, at, slot, electorate })) {
     frame.unwritten.add(state);
   }
@@ -137,7 +137,7 @@ export function ageVotes(
   const expiredAt = tooFewVotesAt(state.votes, electorate, monitor.quorum);
   const at = Math.max(notBefore, Math.floor(instants.slotNow - Math.max(0, now - (expiredAt ?? now))));
   const reason = unknownReason(electorate, expiredAt);
-  changeStatus(frame, state, monitor, { status: 'unknown', reason, at, begin: null, slot: null, electorate });
+  changeStatus(frame, state, monitor, { status: 'unknown', reason, at, first: null, slot: null, electorate });
   frame.unwritten.add(state);
 }
 
