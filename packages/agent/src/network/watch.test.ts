@@ -71,6 +71,15 @@ const dnsCheck = (uri: string): DnsCheck => ({
 const host = (number: number): string => `h${number}.test`;
 
 describe('a failure at connection level', () => {
+  test.each([
+    ['127.0.0.1', null],
+    ['192.0.2.1', 'network-down'],
+  ])('of a proxied attempt, whose packets to the proxy had the sender %s: %s', async (from, expected) => {
+    const { seen } = bench();
+    const proxyAddresses = [{ address: '127.0.0.1', family: 4, from } as const];
+    expect(await seen('a.test', { ...timedOut(5_000), addresses: [], proxyAddresses })).toBe(expected);
+  });
+
   test("is the target's while a reference answers", async () => {
     const { seen, watch } = bench();
     expect(await seen('a.test')).toBeNull();

@@ -120,16 +120,19 @@ export class NetworkWatch {
 
   async #whyNotRun(
     host: string,
-    { timedOut, addresses = [] }: ProbeOutcome,
+    { timedOut, addresses = [], proxyAddresses = [] }: ProbeOutcome,
     failing: Failing,
     startedAt: number,
   ): Promise<NotRunReason | null> {
     // A route that goes away during an attempt causes no error on its socket, only silence. References
     // that are on the agent's own link still answer.
-    if (timedOut === true && addresses.length > 0) {
-      const noRoute = await noLocalRoute(addresses.map((address) => ({ address, code: 'ETIMEDOUT' })));
-      if (noRoute?.reason === 'network-down') this.#noteCutOff(host, failing.families);
-      if (noRoute !== null) return noRoute.reason;
+    const sentTo = [...addresses, ...proxyAddresses];
+    if (timedOut === true && sentTo.length > 0) {
+      const noRoute = await noLocalRoute(sentTo.map((address) => ({ address, code: 'ETIMEDOUT' })));
+      // `no-ipv6` would say that the target, not the proxy, has IPv6 addresses only.
+      const reason = proxyAddresses.length > 0 && noRoute !== null ? 'network-down' : noRoute?.reason;
+      if (reason === 'network-down') this.#noteCutOff(host, failing.families);
+      if (reason !== undefined) return reason;
     }
     if (!this.#parts.references.areKnown) return null;
     return (await this.#askReferences(host, failing, startedAt)) ? 'network-down' : null;

@@ -33,6 +33,8 @@ export type ProbeOutcome = {
    * the target.
    */
   addresses?: readonly DialledAddress[];
+  /** The address of the proxy that connects to the target. Set only after a time-out. */
+  proxyAddresses?: readonly DialledAddress[];
   certificateExpiresAt?: number;
   /**
    * The verdict on each assertion. Set only with `judgesEach`, and

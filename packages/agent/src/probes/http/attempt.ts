@@ -351,7 +351,10 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
     }
     const outcome = this.#outcome('failed', message);
     outcome.timedOut = true;
-    if (this.#exchange !== undefined) outcome.addresses = this.#exchange.dialled;
+    if (this.#exchange !== undefined) {
+      outcome.addresses = this.#exchange.dialled;
+      outcome.proxyAddresses = this.#exchange.proxyDialled;
+    }
     if (this.#measured !== undefined) outcome.hasWholeAnswer = true;
     this.#settleAttempt(outcome);
   }

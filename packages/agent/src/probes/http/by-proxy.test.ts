@@ -116,6 +116,14 @@ describe('HTTP probes by a proxy', () => {
     });
   });
 
+  test.each(['http', 'https'])('a time-out says which address the proxy has (%s)', async (scheme) => {
+    const silent = createServer();
+    const { port } = await proxy({ to: await listening(silent) });
+    const outcome = await run(probeBy(port), `${scheme}://shop.test/`, {}, 500);
+    const proxyAddresses = [{ address: '127.0.0.1', family: 4, from: '127.0.0.1' }];
+    expect(outcome).toMatchObject({ outcome: 'failed', timedOut: true, addresses: [], proxyAddresses });
+  });
+
   test('an excepted host does not go through the proxy', async () => {
     const target = await listening(createHttpServer(echo));
     const { port, asked } = await proxy({ to: target });

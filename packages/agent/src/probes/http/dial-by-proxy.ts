@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { type HttpProxy, openTunnel, type TunnelEnd } from '@svc/shared/proxy/proxy.ts';
 import { onAbort } from '@svc/shared/waiting.ts';
-import type { Resolver } from '../../resolve/resolver.ts';
+import type { ResolvedAddress, Resolver } from '../../resolve/resolver.ts';
 import { dial } from '../dial.ts';
 
 /**
@@ -34,6 +34,8 @@ type DialByParts = {
   /** Remaining time of the attempt, ms. */
   remainingMs: number;
   signal: AbortSignal;
+  /** Holds the connection to the proxy, once there is one. */
+  open: Map<Socket, ResolvedAddress>;
 };
 
 /** The operator chose the proxy, so its address is exempt from the rules for targets. */
@@ -48,12 +50,13 @@ const ANY_ADDRESS = { verdict: () => ({ allowed: true }) as const };
 export async function dialBy(
   proxy: HttpProxy,
   target: { host: string; port: number },
-  { resolver, remainingMs, signal }: DialByParts,
+  { resolver, remainingMs, signal, open }: DialByParts,
 ): Promise<ProxyDialResult> {
   const timeoutMs = Math.max(1, Math.min(REACH_PROXY_MS, remainingMs * SHARE_OF_ATTEMPT));
   const reached = await dial(proxy.host, proxy.port, { resolver, egress: ANY_ADDRESS, timeoutMs, signal });
   switch (reached.kind) {
     case 'connected':
+      open.set(reached.socket, reached.address);
       return await tunnelled(reached.socket, proxy, target, signal);
     case 'failed':
     case 'denied':

@@ -92,7 +92,7 @@ export class Exchange implements SocketListener {
   readonly #listener: ExchangeListener;
   readonly #parser: ResponseParser;
   #socket: Socket | undefined;
-  /** The sockets that wait for a connection to one of several addresses. */
+  /** The sockets that wait for a connection to one of several addresses, or the connection to the proxy. */
   #open: Map<Socket, ResolvedAddress> | undefined;
   /** Links this exchange to its socket, or to all sockets while several addresses are dialled. */
   #link = new SocketLink(this);
@@ -151,6 +151,12 @@ export class Exchange implements SocketListener {
     return this.addresses.map((address) => ({ ...address, from }));
   }
 
+  /** The proxy's address, with this machine's own address, once the proxy is connected. */
+  get proxyDialled(): readonly DialledAddress[] {
+    if (this.#parts.by === undefined || this.#open === undefined) return [];
+    return withOwnAddresses([...this.#open.values()], this.#open);
+  }
+
   get #isTls(): boolean {
     return this.#parts.hop.url.protocol === 'https:';
   }
@@ -171,7 +177,9 @@ export class Exchange implements SocketListener {
     const target = { host: hostOf(hop.url), port: portOf(hop.url) };
     // Closing the exchange also ends the wait for a proxy that never answers.
     this.#wait = new AbortController();
-    dialBy(proxy, target, { resolver, remainingMs, signal: this.#wait.signal }).then((result) =>
+    const open = new Map<Socket, ResolvedAddress>();
+    this.#open = open;
+    dialBy(proxy, target, { resolver, remainingMs, signal: this.#wait.signal, open }).then((result) =>
       this.#guarded(() => this.#dialled(result)),
     );
   }
