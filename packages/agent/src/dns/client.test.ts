@@ -505,6 +505,24 @@ test('thousands of questions are all answered, over a bounded number of ports', 
   expect(ports.size).toBeLessThanOrEqual(36);
 });
 
+test('a further try leaves from a port that was opened since the question began', async () => {
+  let isLost = true;
+  const server = await serve(({ name }) => {
+    if (name !== 'lost.example') return { records: [a(name, '192.0.2.1')] };
+    isLost = !isLost;
+    return isLost ? { records: [a(name, '192.0.2.1')] } : null;
+  });
+  const asking = client();
+  for (let n = 0; n < 60; n += 1)
+    await ask(asking, policy([server]), { name: `host-${n}.example`, type: 'A' });
+  const before = new Set(server.requests.map(({ fromPort }) => fromPort));
+  await ask(asking, policy([server], { waitMs: () => 50 }), { name: 'lost.example', type: 'A' });
+  const tries = server.requests.filter(({ name }) => name === 'lost.example');
+  const [first, second] = tries.map(({ fromPort }) => fromPort);
+  expect(before).toContain(first);
+  expect(before).not.toContain(second);
+});
+
 test('questions that are never answered do not take a port each', async () => {
   const server = await serve(() => null);
   const asking = client();

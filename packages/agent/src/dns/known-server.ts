@@ -36,7 +36,7 @@ export class KnownServer {
   /** @param now a monotonic clock, ms */
   constructor(address: ServerAddress, now: () => number) {
     this.address = address;
-    this.udp = new UdpServer(address);
+    this.udp = new UdpServer(address, now);
     this.#now = now;
   }
 
@@ -123,15 +123,24 @@ const MAX_PENDING_PER_PORT = 16_384;
  */
 class UdpServer {
   readonly #address: ServerAddress;
+  readonly #now: () => number;
   readonly #ports: (Port | undefined)[] = new Array<undefined>(PORTS).fill(undefined);
   readonly #retired = new Set<Port>();
 
-  constructor(address: ServerAddress) {
+  /** @param now a monotonic clock, ms */
+  constructor(address: ServerAddress, now: () => number) {
     this.#address = address;
+    this.#now = now;
   }
 
-  send(query: Query): Cancel {
-    return this.#pick().send(query);
+  /**
+   * Sends a query.
+   *
+   * @param notBefore the query leaves from a port that was not opened before this instant, if one can be opened, ms
+   *   on the clock `now`
+   */
+  send(query: Query, notBefore = Number.NEGATIVE_INFINITY): Cancel {
+    return this.#pick(notBefore).send(query);
   }
 
   /** Closes the sockets. Pending queries fail with `ECANCELLED`. */
@@ -142,12 +151,13 @@ class UdpServer {
     await Promise.all(open.map((port) => port.close()));
   }
 
-  #pick(): Port {
+  #pick(notBefore: number): Port {
     const index = randomInt(PORTS);
     const current = this.#ports[index];
-    if (current?.isOpen && (!current.isWorn || this.#retired.size >= MAX_RETIRED)) return current;
+    const isUsable = current?.isOpen && !current.isWorn && current.openedAt >= notBefore;
+    if (current?.isOpen && (isUsable || this.#retired.size >= MAX_RETIRED)) return current;
     if (current !== undefined) this.#retire(current);
-    const fresh = new Port(this.#address);
+    const fresh = new Port(this.#address, this.#now);
     this.#ports[index] = fresh;
     return fresh;
   }
@@ -173,15 +183,19 @@ class Port {
   readonly #host: string;
   readonly #socket: Socket;
   readonly #pending = new Map<number, Pending>();
-  readonly #createdAt = performance.now();
+  readonly #now: () => number;
+  /** Ms on the clock `now`. */
+  readonly openedAt: number;
   readonly #closed = Promise.withResolvers<void>();
   #sent = 0;
   #isConnected = false;
   #onIdle: (() => void) | undefined;
   isOpen = true;
 
-  constructor({ host, port }: ServerAddress) {
+  constructor({ host, port }: ServerAddress, now: () => number) {
     this.#host = host;
+    this.#now = now;
+    this.openedAt = now();
     this.#socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
     this.#socket.on('message', (data) => this.#received(data));
     this.#socket.on('error', this.#failed);
@@ -191,7 +205,7 @@ class Port {
   }
 
   get isWorn(): boolean {
-    return this.#sent >= QUERIES_PER_PORT || performance.now() - this.#createdAt > PORT_LIFE_MS;
+    return this.#sent >= QUERIES_PER_PORT || this.#now() - this.openedAt > PORT_LIFE_MS;
   }
 
   send(query: Query): Cancel {
@@ -266,7 +280,7 @@ class Port {
     if (!this.isOpen) {
       // A socket that could not be bound does not emit `close`.
       this.#closed.resolve();
-    } else if (!this.#isConnected) {
+    } else {
       // The port is closed before the queries fail. Otherwise
       // a caller that asks again at once would get this port.
       this.isOpen = false;

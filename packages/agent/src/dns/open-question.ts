@@ -188,25 +188,28 @@ export class OpenQuestion implements Bounded {
   /**
    * Sends one try. Every second try to a server has EDNS if the first had none, and no
    * EDNS if the first had it, because some servers and firewalls drop queries with EDNS.
+   *
+   * A further try leaves from a port that was opened since the question began. A port keeps its
+   * sender address, and no answer reaches it any more after this machine has lost that address.
    */
   #try(server: KnownServer): void {
     const earlier = this.#triesAt.get(server) ?? 0;
     this.#triesAt.set(server, earlier + 1);
     if (earlier === 0) this.#unheard.set(server, this.#shared.now());
     this.#newest = server;
-    this.#send(server, earlier % 2 === 0 ? server.takesEdns : !server.takesEdns);
+    const withEdns = earlier % 2 === 0 ? server.takesEdns : !server.takesEdns;
+    this.#send(server, withEdns, earlier === 0 ? undefined : this.#startedAt);
   }
 
-  #send(server: KnownServer, withEdns: boolean): void {
-    this.#cancels.push(
-      server.udp.send({
-        question: this.#question,
-        withEdns,
-        answered: (message) => this.#takeReply(server, message, withEdns),
-        failed: (code) => this.#lost(server, code),
-        garbage: this.#garbage,
-      }),
-    );
+  #send(server: KnownServer, withEdns: boolean, notBefore?: number): void {
+    const query = {
+      question: this.#question,
+      withEdns,
+      answered: (message: DnsMessage) => this.#takeReply(server, message, withEdns),
+      failed: (code: string) => this.#lost(server, code),
+      garbage: this.#garbage,
+    };
+    this.#cancels.push(server.udp.send(query, notBefore));
   }
 
   #takeReply(server: KnownServer, message: DnsMessage, withEdns: boolean): void {
