@@ -375,7 +375,8 @@ try {
   await Promise.all(agents.map((agent) => agent.start()));
   await pair[0].program.start();
   await pair[1].program.start();
-  if (isNew) await delay(untilAllHaveBegunMs(monitors) + 30_000);
+  // After a pause of some minutes, the monitors of a kept database are unknown until they are checked again.
+  if (isNew || isLarge) await delay(untilAllHaveBegunMs(monitors) + 30_000);
   else await delay(20_000);
   await delay(READS_MONITORS_MS);
   console.log(machine());
