@@ -23,7 +23,10 @@ export class ConfirmedOutages {
   unannounced = 0;
   /** The regions that reported a failure, by slot. */
   readonly #failed = new Map<number, Set<Region>>();
-  /** For each region, the newest slot about which it reported another outcome than `failed`. */
+  /**
+   * For each region, the newest slot about which it reported another outcome than `failed`, or which it reported while
+   * several slots in a row were needed. A change of their number counts from the next slot on.
+   */
   readonly #otherwise = new Map<Region, number>();
   /** The slot whose failures wait for their announcement, and since when, monotonic ms; null: none waits. */
   #waiting: { slot: number; since: number } | null = null;
@@ -43,10 +46,9 @@ export class ConfirmedOutages {
   ): void {
     const { monitor } = picture;
     const { slot, outcome, version } = result;
-    // If several slots in a row must confirm a status, only the violation `late` applies.
-    if (monitor !== null && monitor.confirmAfter > 1) return;
     if (monitor === null || !monitor.active || version !== monitor.version || outcome === 'not_run') return;
-    if (outcome !== 'failed') {
+    // If several slots in a row must confirm a status, only the violation `late` applies.
+    if (outcome !== 'failed' || monitor.confirmAfter > 1) {
       this.#otherwise.set(region, Math.max(slot, this.#otherwise.get(region) ?? 0));
       return;
     }

@@ -121,6 +121,29 @@ describe('the oracle finds', () => {
     expect(oracle.confirmed.confirmed).toBe(1);
   });
 
+  test.each(['passed', 'failed'] as const)(
+    'nothing where late failures come after a slot that %s while several were needed',
+    (outcome) => {
+      const several = { ...monitor(), confirmAfter: 2 };
+      look({ is: 'declared', before: monitor(), after: several });
+      goodSlot(0);
+      clock = PERIOD;
+      look(opened(PERIOD));
+      for (const region of [FRA, PAR, EAST]) {
+        look({ is: 'excused', slot: BEGIN + PERIOD, version: 1, region });
+      }
+      clock = 2 * PERIOD;
+      look(opened(clock));
+      for (const region of [FRA, PAR, EAST]) look(reported(clock, region, outcome));
+      look({ is: 'declared', before: several, after: monitor() });
+      look(reported(PERIOD, FRA, 'failed'));
+      look(reported(PERIOD, PAR, 'failed'));
+      clock += 1_001;
+      look(null);
+      expect(kinds()).toEqual([]);
+    },
+  );
+
   test('an error that no majority made', () => {
     goodSlot(0);
     clock = PERIOD;
