@@ -523,6 +523,18 @@ test('a further try leaves from a port that was opened since the question began'
   expect(before).not.toContain(second);
 });
 
+test('a port that has met an error is not used again', async () => {
+  const before = openUdpSockets();
+  const server = await DnsTestServer.start(() => RECORDS);
+  const asking = client();
+  const how = policy([server]);
+  expect(await ask(asking, how)).toMatchObject(answered);
+  await server.close();
+  const refused = Array.from({ length: 60 }, () => ask(asking, how));
+  expect((await Promise.all(refused)).every(({ kind }) => kind === 'unreachable')).toBe(true);
+  await expect.poll(openUdpSockets).toBe(before);
+});
+
 test('questions that are never answered do not take a port each', async () => {
   const server = await serve(() => null);
   const asking = client();
