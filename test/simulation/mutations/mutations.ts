@@ -781,8 +781,15 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a change of status that no slot makes has the name of the one before',
     seed: 1762,
     file: 'verdict/status-change.ts',
-    from: 'Math.max(slot ?? state.decidedSlot, state.statusSlot + 1)',
-    to: 'slot ?? state.decidedSlot',
+    from: 'Math.max(first?.slot ?? slot ?? state.decidedSlot, state.statusSlot + 1)',
+    to: 'first?.slot ?? slot ?? state.decidedSlot',
+  },
+  {
+    name: 'a row of slots gives its change the name of the slot that completes it',
+    seed: 810_104,
+    file: 'verdict/status-change.ts',
+    from: 'first?.slot ?? slot ??',
+    to: 'slot ??',
   },
   {
     name: 'a channel that is linked again is told under the ids of its former link',
