@@ -125,14 +125,16 @@ export async function* storedStates(
   now: number,
   shard: Shard = ONLY_SHARD,
 ): AsyncGenerator<readonly StoredState[]> {
-  yield* readAhead(
-    (after) => statesAfter(store, after, now, shard),
-    ({ id }) => id,
+  const pages = readAhead(
+    (after) => rowsAfter(store, after, shard),
+    (row) => row.monitor_id,
   );
+  // The next rows are read while the rest of these states is read.
+  for await (const rows of pages) yield await statesOf(store, rows, now, shard);
 }
 
-async function statesAfter(store: Store, after: number, now: number, shard: Shard): Promise<StoredState[]> {
-  const rows: StateRow[] = await store.read
+function rowsAfter(store: Store, after: number, shard: Shard): Promise<StateRow[]> {
+  return store.read
     .selectFrom('monitor_states')
     .leftJoin('incidents', 'incidents.key', 'monitor_states.incident')
     .select([
@@ -153,15 +155,21 @@ async function statesAfter(store: Store, after: number, now: number, shard: Shar
     .orderBy('monitor_states.monitor_id')
     .limit(CHUNK)
     .execute();
-  const last = rows.at(-1)?.monitor_id;
-  if (last === undefined) return [];
+}
+
+/** @param rows ascending by id, at least one */
+async function statesOf(
+  store: Store,
+  rows: readonly StateRow[],
+  now: number,
+  shard: Shard,
+): Promise<StoredState[]> {
+  const ids = rows.map((row) => row.monitor_id);
+  const [first, last] = [ids[0] as number, ids.at(-1) as number];
   const [votes, links, intervals] = await Promise.all([
-    votesOf(
-      store,
-      rows.map((row) => row.monitor_id),
-    ),
-    linksBetween(store, after, last, shard),
-    intervalsBetween(store, after, last, now, shard),
+    votesOf(store, ids),
+    linksBetween(store, first, last, shard),
+    intervalsBetween(store, first, last, now, shard),
   ]);
   return rows.map((row) => stateOf(row, votes.get(row.monitor_id), links, intervals));
 }
@@ -238,8 +246,8 @@ export async function storedVerdicts(
 
 async function linksBetween(
   store: Store,
-  after: number,
-  until: number,
+  from: number,
+  to: number,
   shard: Shard,
 ): Promise<Map<number, Link[]>> {
   const rows = await store.read
@@ -255,8 +263,8 @@ async function linksBetween(
       'links.incident as incident',
       'incidents.opened_at as incidentSince',
     ])
-    .where('links.monitor_id', '>', after)
-    .where('links.monitor_id', '<=', until)
+    .where('links.monitor_id', '>=', from)
+    .where('links.monitor_id', '<=', to)
     .where(inShard('links.monitor_id', shard))
     .orderBy('links.monitor_id')
     .orderBy('links.notification_id')
@@ -274,8 +282,8 @@ async function linksBetween(
  */
 async function intervalsBetween(
   store: Store,
-  after: number,
-  until: number,
+  from: number,
+  to: number,
   now: number,
   shard: Shard,
 ): Promise<Map<number, ReasonInterval[]>> {
@@ -284,8 +292,8 @@ async function intervalsBetween(
     .innerJoin('monitor_states as s', 's.monitor_id', 't.monitor_id')
     .select(['t.monitor_id as monitorId', 't.reason', 't.at', 't.until', 't.slots'])
     .$narrowType<{ reason: TransitionReason }>()
-    .where('t.monitor_id', '>', after)
-    .where('t.monitor_id', '<=', until)
+    .where('t.monitor_id', '>=', from)
+    .where('t.monitor_id', '<=', to)
     .where(inShard('t.monitor_id', shard))
     .whereRef('t.from_status', '=', 't.to_status')
     .whereRef('t.to_status', '=', 's.status')
