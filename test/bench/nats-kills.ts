@@ -3,18 +3,16 @@
  * of results, in a cluster of three. Arguments: kills (10), monitors (300), each checked from three regions every 30 s.
  *
  * Coordinator and agents run in this process, on SQLite. After each kill the server is started again, and the next
- * kill waits until it has caught up. At the end, each check that an agent reported must be recorded. A slot that some
- * regions recorded and others did not is counted by what the others lack: the job, or the report of the agent.
+ * kill waits until it has caught up. At the end, each check that an agent reported must be recorded.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { createLogger } from '@svc/shared/log.ts';
-import { ALL_JOBS, ALL_RESULTS, resultsStream } from '@svc/shared/messages/subjects.ts';
-import { connectBus } from '@svc/shared/nats/nats-bus.ts';
+import { resultsStream } from '@svc/shared/messages/subjects.ts';
 import { startHttpTarget } from '../support/http-target.ts';
 import { LocalService } from '../support/local-service.ts';
 import { startNatsCluster } from '../support/nats-cluster.ts';
 import { CHECKED_FROM, declaredMonitors, untilAllAreCheckedMs } from './declared-monitors.ts';
 import { machine } from './machine.ts';
+import { Overheard } from './overheard.ts';
 import { median } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
@@ -36,28 +34,8 @@ const service = await LocalService.start({
   declared: { svc_http_monitor: declaredMonitors(monitors, target.port) },
 });
 
-const keyOf = (monitor: number, slot: number, region: string) => `${monitor} ${slot} ${region}`;
-const [given, reported] = [new Set<string>(), new Set<string>()];
-const log = createLogger('bench', 'silent');
-// A message that a server has routed before it dies is heard at another one.
-const buses = await Promise.all(
-  [0, 1, 2].map((index) => connectBus({ url: cluster.urlOf(index), name: 'bench', log })),
-);
-for (const bus of buses) {
-  bus.subscribe(ALL_JOBS, ({ subject, data }) => {
-    const message = JSON.parse(Buffer.from(data).toString());
-    if (message.kind !== 'jobs') return;
-    for (const { monitor, slot } of message.jobs) given.add(keyOf(monitor, slot, regionOf(subject)));
-  });
-  bus.subscribe(ALL_RESULTS, ({ subject, data }) => {
-    for (const { monitor, slot, outcome } of JSON.parse(Buffer.from(data).toString()).results)
-      if (outcome !== 'not_run') reported.add(keyOf(monitor, slot, regionOf(subject)));
-  });
-}
-
-function regionOf(subject: string): string {
-  return subject.split('.')[2] ?? '';
-}
+// What one server has not passed on before it is killed is heard at another one.
+const heard = await Promise.all([0, 1, 2].map((index) => Overheard.on(cluster.urlOf(index))));
 
 /** The longest time without a recorded result of the region, from now until {@link CALM_MS} without such a gap, ms. */
 async function longestGap(region: string): Promise<number> {
@@ -93,20 +71,15 @@ try {
   }
   const until = Date.now();
   await delay(RECORDED_WITHIN_MS);
-  const rows = await service.query<{ monitor_id: number; slot: number; region: string }>(
-    'SELECT monitor_id, slot, region FROM results WHERE slot >= ?',
+  const slots = await service.query<{ regions: number; count: number }>(
+    `SELECT regions, count(*) AS count FROM (SELECT count(*) AS regions FROM results
+      WHERE slot BETWEEN ? AND ? GROUP BY slot, monitor_id) AS slots GROUP BY regions`,
     first,
+    until,
   );
-  const recorded = new Set(rows.map(({ monitor_id, slot, region }) => keyOf(monitor_id, slot, region)));
-  const slots = new Map(
-    rows.filter(({ slot }) => slot < until).map((row) => [`${row.monitor_id} ${row.slot}`, row]),
-  );
-  const missing = [...slots.values()].flatMap(({ monitor_id, slot }) =>
-    CHECKED_FROM.map((region) => keyOf(monitor_id, slot, region)).filter((key) => !recorded.has(key)),
-  );
-  const slotOf = (key: string) => Number(key.split(' ')[1]);
-  const counted = [...reported].filter((key) => slotOf(key) >= first && slotOf(key) < until);
-  const lost = counted.filter((key) => !recorded.has(key));
+  const whole = slots.find(({ regions }) => regions === CHECKED_FROM.length)?.count ?? 0;
+  const all = slots.reduce((sum, { count }) => sum + count, 0);
+  const lost = await Promise.all(heard.map((one) => one.lost(service, first, until)));
   console.log(
     formatTable(
       [
@@ -114,8 +87,7 @@ try {
         'nothing recorded for, ms (median)',
         'worst',
         'slots',
-        'regions without a result',
-        'of them without a job',
+        'without a region',
         'results reported',
         'lost',
         'changes of status',
@@ -125,11 +97,10 @@ try {
           'leader of a stream of results',
           median(gaps).toFixed(0),
           Math.max(...gaps).toFixed(0),
-          String(slots.size),
-          String(missing.length),
-          String(missing.filter((key) => !given.has(key)).length),
-          String(counted.length),
-          String(lost.length),
+          String(all),
+          String(all - whole),
+          String(Math.max(...heard.map((one) => one.reported(first, until)))),
+          String(Math.max(...lost)),
           String(service.transitions.length - before),
         ],
       ],
@@ -137,7 +108,7 @@ try {
   );
   console.log(machine());
 } finally {
-  await Promise.all(buses.map((bus) => bus.close()));
+  await Promise.all(heard.map((one) => one.close()));
   await service.dispose();
   await target.close();
   await cluster.dispose();

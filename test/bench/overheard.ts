@@ -1,4 +1,4 @@
-import { ALL_HEARTBEATS, ALL_JOBS, ALL_RESULTS } from '@svc/shared/messages/subjects.ts';
+import { ALL_HEARTBEATS, ALL_JOBS, ALL_RESULTS, regionOfSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats/nats-bus.ts';
 import { pino } from 'pino';
 import type { System } from '../support/system.ts';
@@ -25,13 +25,13 @@ export class Overheard {
       const batch = JSON.parse(Buffer.from(data).toString()) as {
         results: { monitor: number; slot: number }[];
       };
-      const region = subject.slice(subject.lastIndexOf('.') + 1);
+      const region = regionOfSubject(subject);
       for (const { monitor, slot } of batch.results) this.#reported.set(`${monitor}/${slot}/${region}`, slot);
     });
   }
 
-  static async on({ nats }: System): Promise<Overheard> {
-    return new Overheard(await connectBus({ url: nats.url, name: 'bench', log: pino({ level: 'silent' }) }));
+  static async on(natsUrl: string): Promise<Overheard> {
+    return new Overheard(await connectBus({ url: natsUrl, name: 'bench', log: pino({ level: 'silent' }) }));
   }
 
   /** Returns the longest silences since the last call. */
@@ -39,10 +39,17 @@ export class Overheard {
     return { jobs: this.#jobs.take(), heartbeats: this.#heartbeats.take() };
   }
 
+  /** Number of checks that were reported, for slots from `from` to before `until` (epoch ms). */
+  reported(from: number, until: number): number {
+    let reported = 0;
+    for (const slot of this.#reported.values()) if (slot >= from && slot < until) reported += 1;
+    return reported;
+  }
+
   /**
    * Number of checks that were reported and have no row, for slots from `from` to before `until` (epoch ms).
    */
-  async lost(system: System, from: number, until: number): Promise<number> {
+  async lost(system: Pick<System, 'query'>, from: number, until: number): Promise<number> {
     const rows = await system.query<{ monitor: number; slot: number; region: string }>(
       'SELECT monitor_id AS monitor, slot, region FROM results WHERE slot >= ? AND slot < ?',
       from,

@@ -143,7 +143,7 @@ async function run(rate: number, seconds: number): Promise<void> {
       await delay(untilAllAreCheckedMs(monitors));
       const { data } = await service.system.get<{ data: { id: number }[] }>('/v1/monitors?limit=1');
       const reads = new ApiReads(service.system, data[0]?.id ?? 0);
-      const bus = await Overheard.on(service.system);
+      const bus = await Overheard.on(service.system.nats.url);
       const rows: string[][] = [];
       for (const span of spans) {
         const figures = await measure({ service, reads, bus }, span);

@@ -19,7 +19,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openPostgresReading } from '@svc/coordinator/store/postgres/open-postgres.ts';
 import { appendTo } from '@svc/shared/collections.ts';
 import { createLogger } from '@svc/shared/log.ts';
-import { ALL_JOBS, ALL_RESULTS } from '@svc/shared/messages/subjects.ts';
+import { ALL_JOBS, ALL_RESULTS, regionOfSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus } from '@svc/shared/nats/nats-bus.ts';
 import {
   AGENT_ENVIRONMENT,
@@ -191,13 +191,12 @@ class Heard {
 }
 
 let heard = new Heard();
-const regionOf = (subject: string) => subject.split('.')[2] ?? '';
 bus.subscribe(ALL_JOBS, ({ subject, data }) => {
   const message = JSON.parse(Buffer.from(data).toString());
-  if (message.kind === 'jobs') heard.jobs(regionOf(subject), message.jobs);
+  if (message.kind === 'jobs') heard.jobs(String(regionOfSubject(subject)), message.jobs);
 });
 bus.subscribe(ALL_RESULTS, ({ subject, data }) =>
-  heard.results(regionOf(subject), JSON.parse(Buffer.from(data).toString()).results),
+  heard.results(String(regionOfSubject(subject)), JSON.parse(Buffer.from(data).toString()).results),
 );
 
 const isLeading = ({ url }: Coordinator) =>
